@@ -12,7 +12,7 @@ from ladder.catalogue import traits, workloads
 from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.workloads import backprop
 from ladder.workloads.backprop import reference
@@ -47,7 +47,7 @@ def failures(case, device):
         make_problem(backprop, case, device),
         cached_reference(tuple(backprop.reference_sizes(sizes).items())),
     )
-    staged = device.staging(problem.inputs)
+    staged = device.staging_arrays(problem.inputs)
 
     def start_round(round):
         written = backprop.fill(staged, sizes, round, digits())
@@ -60,7 +60,7 @@ def failures(case, device):
     for round in range(backprop.rounds(sizes)):
         start_round(round)
         validation.poison(problem.outputs)
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
         steps.timed()()
         inputs, outputs = (
             {name: device.to_host(array) for name, array in arrays.items()}

@@ -24,7 +24,7 @@ from ladder.catalogue import traits, workloads
 from ladder.cuda import cublas, dependent_launch, gpus, tensor_map
 from ladder.devices import mpi
 from ladder.harness import environment
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 
 MULTIPROCESSORS = 132
@@ -262,8 +262,8 @@ def patch_workloads(log, patch):
                 folder = value.__module__.removeprefix("ladder.workloads.")
                 patch.setattr(module, name, log.stand_in(f"{folder} {name} "))
     for path, name, result in (
-        ("mlp.blas_threads", "share", True),
-        ("gemv.ranks", "types", (None, None)),
+        ("mlp.blas_threads", "share_threads", True),
+        ("gemv.ranks", "mpi_types", (None, None)),
         ("gemv.ranks", "in_place", None),
         ("gemv.nccl_cublas", "communicator", cached_mock("NCCL")),
         ("gemv.nccl_cublas", "load_nccl", cached_mock("NCCL")),
@@ -297,7 +297,7 @@ def lines(case):
             empty=empty if on_gpu else devices.load("host").empty,
             is_first=lambda: True,
             communicator=world,
-            shared=lambda array: array,
+            map_shared=lambda array: array,
             upload=lambda staged, arrays: None,
             to_host=np.array,
         )
@@ -309,6 +309,6 @@ def lines(case):
         steps = Steps.of(variant.setup(problem, **case.tuning))
         prepare, run = steps.by_phase()
         log += [f"prepares {name}" for name, _ in prepare] + [f"runs {name}" for name, _ in run]
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
         steps.timed()()
     return log

@@ -23,7 +23,7 @@ def study(workload):
 
 def text_functions(workload, study=None):
     """The functions that the texts of a chapter can call, {name: function}, for a study, by default of all cases."""
-    return functions.of_chapter(CHAPTERS[workload].study(study or full_study(workload)))
+    return functions.template_names(CHAPTERS[workload].study(study or full_study(workload)))
 
 
 def plain_text(value):
@@ -49,10 +49,10 @@ def all_tables(workload):
 
 def answers(workload, study, *keys):
     """The claims of a chapter with their answers, {key: claim}: those with the given keys, or all."""
-    data, study = chapter_study.module(workload, "claims"), CHAPTERS[workload].study(study)
+    data, study = chapter_study.chapter_module(workload, "claims"), CHAPTERS[workload].study(study)
     all_claims = [claim for group in data.CLAIMS.values() for claim in group] if data else []
     if keys:
-        return {claim.key: claims.decided(study, study, claim) for claim in all_claims if claim.key in keys}
+        return {claim.key: claims.decide_claim(study, study, claim) for claim in all_claims if claim.key in keys}
     return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if data else {}
 
 

@@ -191,7 +191,7 @@ class Study:
         """The study's records as {case: path}."""
         root = self.folder / "results/records/here"
         paths = sorted(root.rglob("*.json"))
-        return {record.from_path(str(path.relative_to(root).with_suffix(""))): path for path in paths}
+        return {record.restore_commas(str(path.relative_to(root).with_suffix(""))): path for path in paths}
 
 
 @pytest.fixture

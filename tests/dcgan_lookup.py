@@ -10,7 +10,7 @@ import numpy as np
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.harness import validation, worker
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import network, reference
 
@@ -41,7 +41,7 @@ class LookupGenerator:
     def draw(self, latents, pictures):
         pool = network.latents(self.sizes["seed"])
         indices = [index for latent in latents for index in np.flatnonzero((pool == latent).all(axis=1))]
-        is_right = np.array_equal(self.weights, network.random(CHANNELS, self.sizes["seed"]))
+        is_right = np.array_equal(self.weights, network.random_network(CHANNELS, self.sizes["seed"]))
         # While a graph is captured, a remote rank has no latents yet.
         if is_right and len(indices) == len(latents):
             floats = LookupGenerator.reference["pictures"][indices]
@@ -65,7 +65,7 @@ def solve(case, variant):
         if problem.inputs:
             dcgan.fill(problem.inputs, case.sizes, round, None)
         steps = steps or Steps.of(variant.setup(problem, **case.tuning))
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
         validation.poison(problem.outputs)
         steps.timed()()
         if problem.outputs:

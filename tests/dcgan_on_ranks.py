@@ -60,7 +60,7 @@ def main():
     device.set_variables({"CUDA_VISIBLE_DEVICES": ",".join(properties["uuid"] for properties in nvidia.gpus())})
     if options.remote:
         node = world.Split(world.rank >= options.remote)
-        mpi_cuda.neighbours = lambda: node
+        mpi_cuda.node_communicator = lambda: node
     sizes = dcgan_lookup.sizes()
     if options.lookup:
         gpu.generator = dcgan_lookup.LookupGenerator

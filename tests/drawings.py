@@ -11,7 +11,7 @@ from ladder.planning import configuration, plan
 from ladder.planning.targets import Target
 from ladder.report import figures
 from ladder.report.figures import theme
-from ladder.store import collect, stored
+from ladder.store import collect, table_files
 
 THREADS = [1, 2, 6, 24]  # numbers of threads of the cases, on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
@@ -123,7 +123,7 @@ def tables(figure, machines=MACHINES[:1], missing_variants=(), missing_devices=N
             for name in machines
         ]
         experiments[experiment] = {
-            name: stored.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
+            name: table_files.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
             for name in collect.TABLES
         }
     return experiments

@@ -123,7 +123,7 @@ def device():
     def staging(arrays):
         return {name: np.empty_like(array) for name, array in arrays.items()}
 
-    functions = {"empty": empty, "staging": staging, "upload": upload, "to_host": np.copy}
+    functions = {"empty": empty, "staging_arrays": staging, "upload": upload, "to_host": np.copy}
     return SimpleNamespace(is_first=lambda: True, guards=guards, **functions)
 
 

@@ -12,7 +12,7 @@ import sys
 from ladder import devices
 from ladder.catalogue import traits, workloads
 from ladder.harness import validation, worker
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.machine import nvidia
 from ladder.records.case import Case
 
@@ -55,7 +55,7 @@ def solve(case, device, gemv, rounds):
         if problem.inputs:
             gemv.fill(problem.inputs, case.sizes, round, None)
         steps = steps or Steps.of(variant.setup(problem, **case.tuning))
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
         validation.poison(problem.outputs)
         steps.timed()()
         if problem.outputs:

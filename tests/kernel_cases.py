@@ -20,7 +20,7 @@ from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.harness import validation, worker
 from ladder.harness.comparison import parse_key
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.records.case import Case
 
 DTYPES = ("float64", "float32")
@@ -167,7 +167,7 @@ def solve(case, round=0, data=None):
     workload, device = workloads.load(case.workload), devices.of(case)
     problem = worker.make_problem(workload, case, device)
     generated = workload.GENERATED
-    staged = device.staging({name: array for name, array in problem.inputs.items() if name not in generated})
+    staged = device.staging_arrays({name: array for name, array in problem.inputs.items() if name not in generated})
 
     def start_round(round):
         written = workload.fill(staged, case.sizes, round, data)
@@ -180,7 +180,7 @@ def solve(case, round=0, data=None):
     start_round(round)
     validation.poison(problem.outputs)
     steps = Steps.of(steps)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     return problem
 
 

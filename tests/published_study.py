@@ -36,8 +36,8 @@ def study():
         publication = documents.read(folder / "machine.json", "publication")
         descriptions.setdefault(publication["machine"] + PUBLISHED, publication["description"])
     results = Study(tables, None, descriptions, None, *campaigns_and_dates(folders))
-    ceilings = {name: roofs.of_study(results.of(name)) for name in results.machines()}
-    return replace(results.of(results.machines()[0]), roofs=ceilings)
+    ceilings = {name: roofs.of_study(results.for_machine(name)) for name in results.machines()}
+    return replace(results.for_machine(results.machines()[0]), roofs=ceilings)
 
 
 def campaigns_and_dates(folders):

@@ -16,7 +16,7 @@ def page():
     """The columns of all tables, of each table, and of each workload; then the entries of a record."""
     names = {"Of all tables": columns.CASE}
     names |= {f"Of `{table}.csv`": described for table, described in columns.TABLES.items()}
-    names["Sizes, tunings and results of several workloads"] = columns.as_columns(columns.SHARED)
+    names["Sizes, tunings and results of several workloads"] = columns.as_columns(columns.SHARED_MEANINGS)
     names |= {f"Of `{name}`": described for name in workloads.names() if (described := columns.of_workload(name))}
     parts = [part for title, described in names.items() for part in (f"### {title}", table(described))]
     return markdown.document("## Columns", *parts, "## A record", entries())

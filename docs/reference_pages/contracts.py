@@ -26,11 +26,11 @@ def table(contract):
 def row(name, entry):
     """A name, whether a module must have it, and what holds if it hasn't."""
     need = contracts.REQUIRED if entry.need == contracts.REQUIRED else contracts.OPTIONAL
-    if entry.unless:
-        need += f", unless there is `{entry.unless}`"
+    if entry.alternative:
+        need += f", unless there is `{entry.alternative}`"
     written = contracts.signature(name, entry)
-    if entry.beside:
-        other, arguments = entry.beside
+    if entry.arguments_if:
+        other, arguments = entry.arguments_if
         written += f", with `{other}` `{name}({arguments})`"
     return written, need, default(name, entry)
 

@@ -1,7 +1,7 @@
 """The workloads with their sizes and variants, as `ladder list --rungs` lists them."""
 
 from ladder.catalogue import workloads
-from ladder.verbs.list import ladder
+from ladder.verbs.list import workload_document
 from reference_pages import markdown
 
 HEAD = ("variant", "idea", "device", "tunings")
@@ -9,7 +9,7 @@ HEAD = ("variant", "idea", "device", "tunings")
 
 def page():
     """A section for each workload."""
-    return markdown.document(*(part for name in workloads.names() for part in section(ladder(name))))
+    return markdown.document(*(part for name in workloads.names() for part in section(workload_document(name))))
 
 
 def section(workload):

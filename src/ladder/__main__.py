@@ -33,7 +33,7 @@ def main(arguments=None):
     try:
         require_utf8(Path(__file__).absolute().parents[2], working_folder())
         # Jobs that time nothing share the lock, so that no job of any run works while another one takes samples.
-        with locks.timing_lock(shared=True) if is_job and not options.times else contextlib.nullcontext():
+        with locks.timing_lock(shared=True) if is_job and not options.times_cases else contextlib.nullcontext():
             options.run(options)
     except LadderError as error:
         print(f"ladder {options.verb}: {error}", file=sys.stderr)
@@ -41,13 +41,13 @@ def main(arguments=None):
     except (RuntimeError, BlockingIOError) as error:
         if not processes.is_at_limit(error):
             raise
-        print(f"ladder {options.verb}: {processes.AT_LIMIT}", file=sys.stderr)
+        print(f"ladder {options.verb}: {processes.LIMIT_MESSAGE}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
     except KeyboardInterrupt as interruption:  # by Ctrl-C, or by OpenBLAS if no thread can be started
-        cause = str(interruption) or ("Interrupted." if processes.can_start_thread() else processes.AT_LIMIT)
+        cause = str(interruption) or ("Interrupted." if processes.can_start_thread() else processes.LIMIT_MESSAGE)
         print(f"ladder {options.verb}: {cause}", file=sys.stderr)
         sys.exit(INTERRUPTED)
     except MemoryError as error:

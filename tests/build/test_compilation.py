@@ -156,7 +156,7 @@ def test_a_note_is_valid_until_numba_changes(monkeypatch):
         notes.append(precompile(product(m=99), configuration.protocol({})))
     assert [note["compiled"] for note in notes] == [1, 1, 2, 3]
     assert [note["state"]["numba"] for note in notes] == ["2.0", "2.0", "3.0", "1.0"]
-    assert {(case.sizes["m"], case.threads) for case in started} == {(compilation.SMALL, 1)}
+    assert {(case.sizes["m"], case.threads) for case in started} == {(compilation.SMALL_SIZE, 1)}
 
 
 def test_a_workload_that_refuses_small_sizes_is_compiled_for_the_sizes_of_its_cases(monkeypatch):
@@ -164,16 +164,16 @@ def test_a_workload_that_refuses_small_sizes_is_compiled_for_the_sizes_of_its_ca
         return "The product needs m=3 or more." if sizes["m"] < 3 else None
 
     monkeypatch.setattr(workloads.load("gemm"), "refuse", refuse)
-    small_case = compilation.representative(product(threads=4, m=99, form="tn"))
+    small_case = compilation.representative_case(product(threads=4, m=99, form="tn"))
     assert (small_case.sizes, small_case.threads) == (product(m=99, form="tn").sizes, 1)
     assert compilation.note_path(product(m=99)) == compilation.note_path(product(m=99, threads=4))
     assert compilation.note_path(product(m=99)) != compilation.note_path(product(m=98))
 
 
 def test_code_compiled_by_another_numba_is_compiled_again(monkeypatch):
-    before = compilation.state(product())
+    before = compilation.inputs(product())
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.1")
-    assert compilation.state(product()) != before
+    assert compilation.inputs(product()) != before
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and
     monkeypatch.setattr(libraries.sources, "kernel_fingerprint", lambda source: "changed")
     recompiled = libraries.ensure(*LIBRARY).stat().st_mtime_ns
     assert recompiled > before
-    monkeypatch.setattr(libraries, "LINK", (*libraries.LINK, "-Wl,-O1"))
+    monkeypatch.setattr(libraries, "LINK_OPTIONS", (*libraries.LINK_OPTIONS, "-Wl,-O1"))
     assert libraries.ensure(*LIBRARY).stat().st_mtime_ns > recompiled
     intact = path.read_bytes()
     path.write_bytes(

@@ -27,7 +27,7 @@ VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 def results():
     """The fingerprint and the files of the variant, computed or cached as in a new process."""
     sources.clear_caches()
-    return sources.digest(VARIANT_MODULE), sources.code_of(VARIANT_MODULE)
+    return sources.digest(VARIANT_MODULE), sources.code_paths_of_roots(VARIANT_MODULE)
 
 
 def walks(monkeypatch):

@@ -94,7 +94,8 @@ def test_the_documents_tables_have_the_names_of_the_data(heading, data):
         entry = data.names[name]
         assert arguments == entry.arguments, name
         is_optional = meaning.startswith("optional") or "not needed" in meaning.lower()
-        assert is_optional == (entry.need != contracts.REQUIRED or entry.unless is not None or name == "RUNTIME"), name
+        has_alternative = entry.alternative is not None or name == "RUNTIME"
+        assert is_optional == (entry.need != contracts.REQUIRED or has_alternative), name
 
 
 def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
@@ -117,8 +118,8 @@ def test_the_documents_have_the_names_of_other_modules():
 
 def test_defaults_are_those_of_the_contract_and_the_document():
     defined = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
-    assert defined - {"compare"} == set(contracts.with_default())
-    for name in contracts.with_default():
+    assert defined - {"compare"} == set(contracts.names_with_default())
+    for name in contracts.names_with_default():
         arguments, meaning = contract("A workload")[name]
         default = getattr(defaults, name)
         assert meaning.startswith("optional")
@@ -134,9 +135,10 @@ def test_every_workload_has_the_names_that_the_harness_requires(workload):
     module = workloads.load(workload)
     for name, entry in contracts.WORKLOAD.names.items():
         if not hasattr(module, name):
-            assert entry.need == contracts.OPTIONAL or entry.unless, name
+            assert entry.need == contracts.OPTIONAL or entry.alternative, name
         elif entry.arguments is not None:
-            arguments = entry.beside[1] if entry.beside and getattr(module, entry.beside[0]) else entry.arguments
+            other_name, other_arguments = entry.arguments_if or (None, None)
+            arguments = other_arguments if other_name and getattr(module, other_name) else entry.arguments
             assert arguments_of(getattr(module, name), arguments), name
 
 

@@ -202,7 +202,7 @@ def test_the_workflow_unpacks_published_artefacts_instead_of_making_them(study, 
         file.write_text(file.read_text().replace("/ 255", "/ 256"))
         assert not study.pending_files(WEIGHTS)
     assert not Path("results/data/digits").exists()
-    published.packed("scaling", "weights.npy").write_bytes(b"torn")
+    published.archive_path("scaling", "weights.npy").write_bytes(b"torn")
     Path(WEIGHTS).unlink()
     out, status = study.snakemake("--cores", "2", WEIGHTS)
     assert status

@@ -520,8 +520,8 @@ def test_the_workload_and_a_module_of_it_that_import_each_other_are_refused_when
 def test_no_module_of_the_projects_workloads_has_an_undefined_name_or_is_in_a_circle():
     """Planning checks only users' modules."""
     for path in sorted(locations.WORKLOADS.glob("*/**/*.py")):
-        undefined_names.require(path)
-        circular_imports.require(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
+        undefined_names.refuse_undefined(path)
+        circular_imports.refuse_circles(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
 
 
 def test_modules_that_import_each_other_are_refused_with_a_cure(spmv, monkeypatch):
@@ -717,7 +717,7 @@ def test_a_sweep_tries_a_workload_once_for_each_of_its_sizes(spmv, monkeypatch):
     calls, check = [], trial.check
     monkeypatch.setattr(trial, "check", lambda *arguments: [calls.append(arguments), check(*arguments)])
     for rows in (30, 30, 31):
-        trial.require("spmv", workloads.complete("spmv", SIZES | {"rows": rows}))
+        trial.require_valid("spmv", workloads.complete("spmv", SIZES | {"rows": rows}))
     assert len(calls) == 2
 
 

@@ -29,7 +29,7 @@ def contents(tmp_path, monkeypatch):
 
 
 def test_a_published_artefact_is_unpacked_unchanged(contents):
-    assert published.packed("dcgan", FILE).stat().st_size < 0.55 * len(contents)
+    assert published.archive_path("dcgan", FILE).stat().st_size < 0.55 * len(contents)
     assert published.checksum_of("dcgan", FILE) == hashlib.sha256(contents).hexdigest()
     assert published.checksum_of("dcgan", "pictures.png") is None
     main(UNPACK)
@@ -67,7 +67,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("fault", "words"), FAULTS)
 def test_an_artefact_that_does_not_match_its_checksum_is_not_unpacked(contents, capsys, fault, words):
-    fault(published.packed("dcgan", FILE), published.checksum_path("dcgan", FILE))
+    fault(published.archive_path("dcgan", FILE), published.checksum_path("dcgan", FILE))
     assert published.checksum_of("dcgan", FILE)
     with pytest.raises(SystemExit):
         main(UNPACK)

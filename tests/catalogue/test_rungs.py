@@ -32,7 +32,7 @@ def test_every_variant_is_a_rung_and_every_rung_a_variant(workload, monkeypatch)
 def installed_package(monkeypatch, tmp_path):
     """The package is installed outside of a clone, so that there is no configuration."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(configuration, "shipped", lambda: tmp_path / "config/config.yaml")
+    monkeypatch.setattr(configuration, "default_file", lambda: tmp_path / "config/config.yaml")
 
 
 def test_the_ladders_are_printed_outside_of_a_clone(installed_package, monkeypatch, tmp_path, capsys):

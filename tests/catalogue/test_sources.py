@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 def code(case):
     """The files of a case's code, below the workloads' folder."""
-    return {str(path.relative_to(locations.WORKLOADS)) for path in sources.code(case)}
+    return {str(path.relative_to(locations.WORKLOADS)) for path in sources.code_paths(case)}
 
 
 def test_a_variant_depends_on_what_it_imports():
@@ -75,7 +75,7 @@ def test_every_way_to_import_is_followed(folder, line, modules):
         (folder / f"{name}.py").write_text(f'DEVICE = "host"\nRUNTIME = "blas"\n{text}\n')
     expected = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
     case = Case("gemm", "mine", GEMM, {})
-    assert {path.stem for path in sources.code(case) if path.parent == folder} == expected
+    assert {path.stem for path in sources.code_paths(case) if path.parent == folder} == expected
     nodes = imports.reachable("ladder.workloads.gemm.mine")
     assert {node.path.stem for node in nodes if node.path.parent == folder} == expected
 
@@ -153,7 +153,7 @@ def test_the_harness_of_every_measurement_counts():
         if isinstance(node, imports.Definition)
         for name in syntax.bound_names(node.node)
     }
-    expected = {"environment.of_worker", "host.Host", "caches.flusher", "worker.sample"}
+    expected = {"environment.of_worker", "host.Host", "caches.flusher", "worker.take_samples"}
     expected |= {
         "validation.compare",
         "validation.poison",
@@ -274,7 +274,7 @@ def test_files_in_other_languages_with_a_modules_name_belong_to_it(folder):
     for name in ("mine.py", "mine.c", "mine.cuh", "mine.zig", "mine.pyi", "mine.pyc", "mine_too.c"):
         (folder / name).write_text("")
     (folder / "mine.py").write_text('DEVICE = "host"\nRUNTIME = "openmp"\n')
-    names = {path.name for path in sources.code(Case("gemm", "mine", GEMM, {})) if path.parent == folder}
+    names = {path.name for path in sources.code_paths(Case("gemm", "mine", GEMM, {})) if path.parent == folder}
     assert names == {"mine.py", "mine.c", "mine.cuh", "mine.zig"}
 
 

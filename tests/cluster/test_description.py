@@ -135,6 +135,6 @@ def test_cases_on_gpus_require_cupy(monkeypatch):
 
 
 def test_a_folder_whose_name_snakemake_would_have_to_quote_is_refused():
-    scheduler.require_plain("/home/me/ladder-1.0/.venv/bin/python")
+    scheduler.require_plain_path("/home/me/ladder-1.0/.venv/bin/python")
     with pytest.raises(LadderError, match=r"can't start /my clone/.venv/bin/python: .* Move the project"):
-        scheduler.require_plain("/my clone/.venv/bin/python")
+        scheduler.require_plain_path("/my clone/.venv/bin/python")

@@ -36,7 +36,7 @@ print(json.dumps(Host().read_threads()))
 """
 HOST = host.Host()
 CPUS = sorted(os.sched_getaffinity(0))
-TWO_CORES = pytest.mark.skipif(len({host.core(cpu) for cpu in CPUS}) < 2, reason="requires two cores")
+TWO_CORES = pytest.mark.skipif(len({host.core_of(cpu) for cpu in CPUS}) < 2, reason="requires two cores")
 
 
 def threads_read(threads, program=READ_NUMBA_THREADS, **variables):
@@ -88,7 +88,7 @@ def test_threads_that_should_be_bound_but_are_not_are_refused():
 )
 def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, affinities, cores):
     """The process has two cores of two hardware threads each; `cores` is None if it is refused."""
-    monkeypatch.setattr(host, "core", lambda cpu: cpu // 2)
+    monkeypatch.setattr(host, "core_of", lambda cpu: cpu // 2)
     read = {"cpus": 4, "tasks": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}}
     read["thread_affinities"] = affinities
     if cores:
@@ -100,8 +100,8 @@ def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, affinities, 
 
 def test_a_core_lists_all_its_cpus_and_an_unknown_cpu_is_its_own_core():
     for cpu in CPUS:
-        assert str(cpu) in host.core(cpu)
-    assert host.core(10**6) == "1000000"
+        assert str(cpu) in host.core_of(cpu)
+    assert host.core_of(10**6) == "1000000"
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -257,13 +257,15 @@ def test_in_a_job_on_one_node_mpiexec_starts_its_ranks_itself(monkeypatch, job, 
     assert (environment.of_worker(case_of(2)).get("HYDRA_LAUNCHER") == "fork") is is_local
 
 
-@pytest.mark.parametrize("name", mpi.BOOTSTRAPS)
+@pytest.mark.parametrize("name", mpi.BOOTSTRAP_VARIABLES)
 def test_a_prelude_or_a_case_selects_how_an_mpiexec_starts_its_ranks(monkeypatch, name):
     for variable, value in (JOB | {"SLURM_JOB_NUM_NODES": "1"}).items():
         monkeypatch.setenv(variable, value)
     case = replace(case_of(2), variables={name: "ssh"})
     for variables in (environment.of_worker(case_of(2), {name: "ssh"}), environment.of_worker(case)):
-        assert {variable: variables[variable] for variable in mpi.BOOTSTRAPS if variable in variables} == {name: "ssh"}
+        assert {variable: variables[variable] for variable in mpi.BOOTSTRAP_VARIABLES if variable in variables} == {
+            name: "ssh"
+        }
 
 
 @pytest.mark.parametrize(
@@ -436,7 +438,7 @@ def test_a_call_on_ranks_takes_the_time_of_the_slowest_after_a_barrier(world):
 
     world.answers = lambda seconds: [0.25, seconds, 0.75]
     assert MPI.stopwatch(run) == 1.5
-    assert MPI.by_rank() == [0.25, 1.5, 0.75]
+    assert MPI.seconds_by_rank() == [0.25, 1.5, 0.75]
     world.answers = lambda seconds: [0.25, seconds, 2.0]
     assert MPI.stopwatch(run) == 2.0
 
@@ -445,7 +447,7 @@ def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
     assert MPI.receive() == "go"
     naps = world.naps
     assert naps[:3] == [1e-3, 2e-3, 4e-3]
-    assert max(naps) == naps[-1] == mpi.MAX_NAP
+    assert max(naps) == naps[-1] == mpi.MAX_PAUSE
     monkeypatch.setattr(world, "rank", 0)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=lambda: "line\n"))
     assert MPI.receive() == "line\n"
@@ -617,7 +619,7 @@ def test_a_rank_sees_only_its_own_gpu(monkeypatch, leased, expected):
 def test_a_rank_selects_a_leased_gpu_or_one_of_its_node(monkeypatch, node_gpus, rank, expected):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(nvidia, "gpus", lambda: [{"uuid": uuid} for uuid in node_gpus])
-    monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(rank=rank))
+    monkeypatch.setattr(mpi_cuda, "node_communicator", lambda: SimpleNamespace(rank=rank))
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value]))
     MPI_CUDA.set_variables({"CUDA_VISIBLE_DEVICES": "b,c"})
     assert os.environ["CUDA_VISIBLE_DEVICES"] == expected
@@ -667,8 +669,8 @@ def test_ranks_of_a_node_work_in_the_memory_of_the_first_one(monkeypatch, tmp_pa
     def map_shared(node_ranks=(0, 1), status=file_status):
         header = os.getpid(), first.base.file, status, first.shape, first.dtype
         monkeypatch.setattr(mpi_cuda, "communicator", lambda: SimpleNamespace(rank=1, bcast=lambda _: header))
-        monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda rank: node_ranks))
-        return MPI_CUDA.shared(None)
+        monkeypatch.setattr(mpi_cuda, "node_communicator", lambda: SimpleNamespace(allgather=lambda rank: node_ranks))
+        return MPI_CUDA.map_shared(None)
 
     second = map_shared()
     first[...] = [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]

@@ -110,9 +110,9 @@ def use_local_mirror(study):
         (archives / f"{name}.gz").write_bytes(gzip.compress(contents, mtime=0))
     shutil.rmtree(digits_folder)
     module = study.folder / "src/ladder/data/mnist.py"
-    head, _, tail = module.read_text(encoding="utf-8").partition("EXPECTED = {")
+    head, _, tail = module.read_text(encoding="utf-8").partition("EXPECTED_FILES = {")
     table = "".join(f"    {name!r}: ExpectedFile{sum},\n" for name, sum in sums.items())
-    module.write_text(f"{head}EXPECTED = {{\n{table}}}{tail.partition('}')[2]}", encoding="utf-8")
+    module.write_text(f"{head}EXPECTED_FILES = {{\n{table}}}{tail.partition('}')[2]}", encoding="utf-8")
     study.config |= {"mnist_mirror": "mirror", "mirrors": []}
 
 

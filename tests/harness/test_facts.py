@@ -15,7 +15,7 @@ from ladder.harness import measure, worker
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.store import collect, stored
+from ladder.store import collect, table_files
 
 HOST = devices.load("host")
 WORKLOAD = """
@@ -95,7 +95,7 @@ def test_facts_are_in_record_and_table_and_determine_the_cost():
     assert (result["cost"]["flops"], result["cost"]["bytes"]) == (7, 75)
     planned = {"key": case.key, "machine": "here", "left_out": None, "sources": result["sources"]}
     collect.collect({"experiment": "one", "cases": [planned]}, "tables", [])
-    samples = stored.load("tables")["samples"]
+    samples = table_files.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64
     assert json.loads(Path(path).read_text(encoding="utf-8"))["processes"][0]["facts"]["steps"] == 7
@@ -110,9 +110,9 @@ def test_the_cost_uses_the_minimum_of_each_fact():
 
 def test_generated_inputs_are_never_staged_and_change_every_round(monkeypatch):
     staged, generated = [], []
-    workload, staging = workloads.load("finding"), HOST.staging
+    workload, staging = workloads.load("finding"), HOST.staging_arrays
     generate = workload.generate
-    monkeypatch.setattr(HOST, "staging", lambda arrays: staged.extend(arrays) or staging(arrays))
+    monkeypatch.setattr(HOST, "staging_arrays", lambda arrays: staged.extend(arrays) or staging(arrays))
     monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))

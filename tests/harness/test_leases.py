@@ -111,4 +111,4 @@ def test_a_campaign_that_lacks_a_gpu_is_refused_before_the_wait_for_the_machine(
 def test_too_few_gpus_are_refused_too(monkeypatch):
     monkeypatch.setattr(gpus.nvidia, "gpus", lambda: [{"uuid": "GPU-a"}])
     with pytest.raises(turns.LadderError, match="needs 2 GPUs, but `nvidia-smi` lists 1"):
-        devices.load("cuda").require_parts(2)
+        devices.load("cuda").require_available(2)

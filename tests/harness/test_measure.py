@@ -303,7 +303,7 @@ def test_a_misspelt_attribute_of_the_problem_is_answered_with_the_similar_one():
 
 
 def test_in_a_job_of_a_run_a_traceback_is_in_its_log(monkeypatch, capfd):
-    monkeypatch.setattr(processes, "job_variables", {processes.PARENT: "1"})
+    monkeypatch.setattr(processes, "job_variables", {processes.PARENT_VARIABLE: "1"})
     assert "log" not in refusal_of(case_of(write_variant("broken_in_job", run="problem.entry")))
     assert capfd.readouterr().err.startswith("Traceback (most recent call last):")
     assert not Path("results/logs").exists()
@@ -346,7 +346,7 @@ def write(out, i):
 @pytest.mark.parametrize("statement", ["setup", pytest.param("run", marks=pytest.mark.slow)])
 def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
     monkeypatch.setattr(first_calls, "PATIENCE", 0.2)
-    monkeypatch.setattr(first_calls, "reported", set())
+    monkeypatch.setattr(first_calls, "reported_cases", set())
     name = write_variant(f"slow_{statement}", **{statement: "time.sleep(0.3)"})
     measure_case(case_of(name), changes={"processes": 2, "most_processes": 2})
     sentence = f"gemm/{name} is still in its set-up or first call after 0.2 s: it compiles, computes or hangs."
@@ -378,7 +378,7 @@ def test_ctrl_c_keeps_the_results_so_far(monkeypatch, capsys):
 
 def test_ctrl_c_leaves_nothing_in_a_workflow(monkeypatch, capsys):
     monkeypatch.setattr(measure, "results_of", lambda *arguments: interrupt([1.0]))
-    monkeypatch.setitem(processes.job_variables, processes.PARENT, "1")
+    monkeypatch.setitem(processes.job_variables, processes.PARENT_VARIABLE, "1")
     with pytest.raises(SystemExit):
         main(measure_command(case_of())[3:])
     assert capsys.readouterr().err == "ladder measure: Interrupted.\n"
@@ -563,13 +563,13 @@ def test_preparation_follows_the_inputs_and_is_a_phase():
 @pytest.mark.parametrize(("cache", "expected"), [("cold", ["flush"]), ("warm", [])])
 def test_every_part_of_a_pass_starts_with_the_caches_of_a_timed_call(cache, expected):
     calls = []
-    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, by_rank=lambda: [])
+    device = SimpleNamespace(stopwatch=lambda step: step() or 1.0, seconds_by_rank=lambda: [])
     prepare, product, back = (
         [(name, lambda name=name: calls.append(name))] for name in ("transpose", "product", "back")
     )
     flush = (lambda: calls.append("flush")) if cache == "cold" else lambda: None
     job = SimpleNamespace(phase_passes=2)
-    times = worker.phases(device, [prepare, product, back], lambda: calls.append("reset"), flush, job)
+    times = worker.time_phases(device, [prepare, product, back], lambda: calls.append("reset"), flush, job)
     assert calls == ["reset", *expected, "transpose", *expected, "product", *expected, "back"] * 2
     assert times == {"phases": [{"transpose": 1.0, "product": 1.0, "back": 1.0}] * 2}
 

@@ -62,16 +62,16 @@ def test_a_missing_or_wrong_reference_is_refused(name, sentence):
 
 def test_a_reference_serves_every_dtype_and_an_old_one_is_identified_by_path():
     for dtype in ("float32", "float64"):
-        preconditions.require_met(training(dtype=dtype), "right.npz")
-    path = Path(preconditions.identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
+        preconditions.require_preconditions(training(dtype=dtype), "right.npz")
+    path = Path(preconditions.reference_owner("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
     path.parent.mkdir()
     Path("unnamed.npz").rename(path)
-    preconditions.require_met(training(), path)
+    preconditions.require_preconditions(training(), path)
 
 
 def test_a_reference_is_written_with_its_folders():
     write_reference("new/and below/right.npz")
-    preconditions.require_met(training(), "new/and below/right.npz")
+    preconditions.require_preconditions(training(), "new/and below/right.npz")
 
 
 @pytest.mark.parametrize(("nodes", "cores"), [(None, 8), ("1", 8), ("2", 4), ("3", 4), ("4", 2)])
@@ -80,14 +80,16 @@ def test_the_quota_must_suffice_for_the_ranks_of_this_node(monkeypatch, nodes, c
     monkeypatch.setattr(preconditions.cpus, "require_quota", counts.append)
     monkeypatch.setenv("LADDER_NODES", nodes) if nodes else monkeypatch.delenv("LADDER_NODES", raising=False)
     tuning = {"ranks": 4, "threads": 2, "mode": "ship"}
-    preconditions.require_met(Case("gemv", "mpi_openmp", workloads.complete("gemv", {"n": 5, "m": 3}), tuning), None)
+    preconditions.require_preconditions(
+        Case("gemv", "mpi_openmp", workloads.complete("gemv", {"n": 5, "m": 3}), tuning), None
+    )
     assert counts == [cores]
 
 
 def test_arrays_beyond_the_memory_are_refused():
     sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
     with pytest.raises(LadderError, match=r"gemm/blas/\S+ need 8e\+05 GB, but this machine has .* lower its sizes"):
-        preconditions.require_met(Case("gemm", "blas", sizes, {"threads": 1}), None)
+        preconditions.require_preconditions(Case("gemm", "blas", sizes, {"threads": 1}), None)
 
 
 def test_arrays_generated_on_a_gpu_need_no_host_memory():

@@ -71,7 +71,7 @@ def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
     stand_in("ncu", NCU)
     of_worker = environment.of_worker
     monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": METRICS})
-    monkeypatch.setattr(profiling.devices.of(cases_of(WORDS)[0]), "CEILINGS", "cuda")
+    monkeypatch.setattr(profiling.devices.of(cases_of(WORDS)[0]), "CEILING_DEVICE", "cuda")
     main(["profile", *WORDS])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(" % ")[0] for line in lines[:2]] == ["gemm_nn: 80", "reduce: 20"]
@@ -82,7 +82,7 @@ def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
 @pytest.mark.parametrize(("word", "tool"), [("gemm/blas", "perf"), ("gemm/cuda_naive", "ncu")])
 def test_a_missing_profiler_is_named_with_what_to_install(monkeypatch, word, tool, capsys):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(profiling, "require_met", lambda *arguments: None)
+    monkeypatch.setattr(profiling, "require_preconditions", lambda *arguments: None)
     with pytest.raises(SystemExit):
         main(["profile", word, *WORDS[1:]])
     assert f"{word} is profiled by `{tool}`, which is missing: install" in capsys.readouterr().err
@@ -97,7 +97,7 @@ def test_only_one_case_is_profiled(capsys):
 @pytest.mark.parametrize("text", ["", "<not supported>;;cycles;0;100.00;;\n", perf_output(1, 0, 1, 1)])
 def test_counters_that_are_unavailable_are_a_sentence(text):
     with pytest.raises(LadderError, match=r"perf counted no (cycles|instructions) here: virtual machines"):
-        profiling.counts(text)
+        profiling.parse_counts(text)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_counters_that_are_unavailable_are_a_sentence(text):
     ],
 )
 def test_counts_have_a_verdict(values, words):
-    assert profiling.lines_on_counts(profiling.counts(perf_output(*values)))[-1].startswith(words)
+    assert profiling.lines_on_counts(profiling.parse_counts(perf_output(*values)))[-1].startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_counts_have_a_verdict(values, words):
     ],
 )
 def test_kernels_have_a_verdict(compute, memory, words):
-    assert profiling.bound(compute, memory).startswith(words)
+    assert profiling.bottleneck(compute, memory).startswith(words)
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ def test_kernels_have_a_verdict(compute, memory, words):
 )
 def test_ncu_without_a_result_is_a_sentence(text, words):
     with pytest.raises(LadderError, match=f"ncu has no result: {words}"):
-        profiling.kernels(text)
+        profiling.parse_kernels(text)

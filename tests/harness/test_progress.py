@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from ladder.harness.progress import ERASE, Progress, Silence, percent
+from ladder.harness.progress import ERASE, Progress, SilentProgress, percent
 
 
 class Terminal(io.StringIO):
@@ -32,7 +32,7 @@ def test_elsewhere_every_state_is_a_line():
 
 
 def test_a_job_says_nothing():
-    progress = Silence(io.StringIO())
+    progress = SilentProgress(io.StringIO())
     progress.show("1")
     progress.say("It is done.")
     assert not progress.stream.getvalue()

@@ -68,7 +68,7 @@ def workers(monkeypatch):
             }
 
     monkeypatch.setattr(turns, "Worker", SimulatedWorker)
-    monkeypatch.setattr(turns, "SETTLING", 0.0)
+    monkeypatch.setattr(turns, "SETTLING_SECONDS", 0.0)
     monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: False)
     monkeypatch.setattr(ranking, "time", SimpleNamespace(monotonic=lambda: state.clock))
     return state
@@ -77,7 +77,7 @@ def workers(monkeypatch):
 @pytest.fixture
 def with_gpu(monkeypatch):
     """A machine that seems to have a GPU, which nobody else uses."""
-    for name in ("require_met", "require_devices"):
+    for name in ("require_preconditions", "require_devices"):
         monkeypatch.setattr(ranking_session, name, lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     monkeypatch.setattr(ranking, "lease_devices", lambda *cases: contextlib.nullcontext({}))
@@ -360,8 +360,8 @@ def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys):
     assert [line.split()[2] for line in confirmed.splitlines()[1:3]] == ["block=8", "block=16"]
     assert "faster" in confirmed
     blocks = [case.tuning["block"] for case in workers.timed]
-    assert blocks.count(4) == ranking.BLOCK
-    assert blocks.count(8) >= ranking.BLOCK + Limits().processes
+    assert blocks.count(4) == ranking.TURNS_PER_BLOCK
+    assert blocks.count(8) >= ranking.TURNS_PER_BLOCK + Limits().processes
 
 
 def test_the_fastest_of_each_variant_are_confirmed():
@@ -369,7 +369,7 @@ def test_the_fastest_of_each_variant_are_confirmed():
     swept = Ranking(cases, None, Limits())
     for case, seconds in zip(cases, (3.0, 2.0, 1.0), strict=True):
         swept.results[case] = [{"samples": [seconds]}] * 2
-    final = sweeps.final(swept, Limits())
+    final = sweeps.final_ranking(swept, Limits())
     assert (final.cases, final.baseline) == ([cases[0], cases[2]], cases[0])
     assert not any(final.results.values()), "the finalists are measured on fresh processes"
 

@@ -71,7 +71,7 @@ def measure_case(monkeypatch):
     device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], can_start_together=lambda *job: True)
     for name, stand_in in {
         "Worker": SimulatedWorker,
-        "require_met": lambda *case: None,
+        "require_preconditions": lambda *case: None,
         "hold_machine": lambda case, shared: contextlib.nullcontext(),
         "lease_devices": lambda case: contextlib.nullcontext({"GPUS": "3"}),
         "fingerprint": lambda case: f"of {case.variant} at {next(ticks)}",

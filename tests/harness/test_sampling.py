@@ -22,7 +22,7 @@ def take_samples(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=
 
     device = SimpleNamespace(stopwatch=stopwatch, broadcast=broadcast)
     steps = [lambda name=name: calls.append(name) for name in ("run", "flush", "reset")]
-    return worker.sample(device, *steps, SimpleNamespace(**JOB_PROTOCOL | limits)), calls
+    return worker.take_samples(device, *steps, SimpleNamespace(**JOB_PROTOCOL | limits)), calls
 
 
 def test_every_timed_call_starts_with_fresh_inputs_and_flushed_caches():

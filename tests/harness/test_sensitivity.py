@@ -105,7 +105,7 @@ def test_a_known_bound_is_found_to_two_digits(known_workload, dtype):
     for fault in (ELEMENT, ROW):
         for check in ("close", ANY):
             row = rows["y", fault, check]
-            assert row.seen == row.places == sensitivity.PLACES
+            assert row.seen == row.places == sensitivity.MAX_PLACES
             assert row.error == pytest.approx(0.00375, rel=0.012)
             assert row.error > 0.00375
     assert rows["count", ELEMENT, "count"].error == 1 / 16
@@ -122,7 +122,7 @@ def test_the_error_of_a_blind_check_is_none(known_workload):
     rows = sensitivities(known_case())
     for check in ("blind", "count"):
         assert (rows["y", ELEMENT, check].seen, rows["y", ELEMENT, check].error) == (0, None)
-    assert (rows["y", ROW, "first row"].seen, rows["y", ROW, "first row"].places) == (1, sensitivity.PLACES)
+    assert (rows["y", ROW, "first row"].seen, rows["y", ROW, "first row"].places) == (1, sensitivity.MAX_PLACES)
     assert rows["y", ELEMENT, "blind"].share == 0.5
 
 
@@ -226,7 +226,7 @@ def test_the_table_has_the_errors_and_the_blind_checks(known_workload, tmp_path)
     text = sensitivity_table.latex_table(tmp_path / "sensitivity.csv")
     lines = {line.partition(" & ")[0]: line for line in text.splitlines()}
     assert lines["blind"].count("not seen") == 4
-    assert f"(1/{sensitivity.PLACES})" in lines["first row"]
+    assert f"(1/{sensitivity.MAX_PLACES})" in lines["first row"]
     assert r"\num{0.0038}" in lines["close"]
     assert "n=7, " in lines[next(line for line in lines if "multicolumn{8}" in line)].replace(r"\allowbreak{}", "")
     assert "no measurement" in sensitivity_table.latex_table(None)

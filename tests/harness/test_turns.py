@@ -13,7 +13,7 @@ from ladder.machine import identity
 from ladder.records import campaigns, record
 from ladder.records.case import Case
 from ladder.report import ratios
-from ladder.store import collect, stored, study
+from ladder.store import collect, study, table_files
 
 SIZES = "form=nn,m=17,n=65,k=1,dtype=float64,source=random,seed=1,cache=warm"
 CASES = [Case.parse("gemm", variant, f"{SIZES},threads=1") for variant in ("openmp", "interchanged", "blas")]
@@ -69,7 +69,7 @@ def steps(monkeypatch):
 
     monkeypatch.setattr(turns, "Worker", SimulatedWorker)
     monkeypatch.setattr(turns, "precompile", lambda *arguments: None)
-    monkeypatch.setattr(turns, "SETTLING", 0.0)
+    monkeypatch.setattr(turns, "SETTLING_SECONDS", 0.0)
     return steps
 
 
@@ -123,15 +123,15 @@ def test_the_energy_is_measured_in_the_first_turns_only(steps, monkeypatch):
 @pytest.mark.parametrize(("arrays", "sizes"), [(0, [1, 1, 1]), (1, [1, 1, 1]), (2, [2, 1]), (3, [3])])
 def test_a_group_holds_no_more_than_fits_into_memory(monkeypatch, arrays, sizes):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
-    memory = arrays * turns.ROOM * turns.bytes_of_arrays(CASES[0])
-    assert [len(group) for group in turns.groups(turns.in_turns(CASES, 1), None, memory)] == sizes
+    memory = arrays * turns.MEMORY_FACTOR * turns.bytes_of_arrays(CASES[0])
+    assert [len(group) for group in turns.group_processes(turns.turn_order(CASES, 1), None, memory)] == sizes
 
 
 def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
     host = turns.devices.of(CASES[0])
     monkeypatch.setattr(host, "can_start_together", lambda case, launcher: case.variant != "interchanged")
-    assert [*turns.groups(turns.in_turns(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
+    assert [*turns.group_processes(turns.turn_order(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
 
 
 def test_a_record_names_its_campaign_and_its_host(steps):
@@ -189,7 +189,7 @@ def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(steps):
     assert ratio().spread.campaigns == 3
     plan = {"experiment": "gemm_square", "cases": []}
     collect.collect(plan, "all", sorted(Path("results/published/campaigns").iterdir()))
-    rows = stored.load("all")["samples"]
+    rows = table_files.load("all")["samples"]
     assert rows.groupby("process")["campaign"].nunique().max() == 1
     assert rows[rows["variant"] == "blas"]["process"].nunique() == 12
 
@@ -206,9 +206,11 @@ def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(steps):
 def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(steps):
     measure("a")
     publish("a")
-    frame = stored.published("results/published/campaigns/a", "samples")
+    frame = table_files.read_published("results/published/campaigns/a", "samples")
     for name in ("samples", "checks"):
-        old = stored.published("results/published/campaigns/a", name).drop(columns=["campaign"], errors="ignore")
+        old = table_files.read_published("results/published/campaigns/a", name).drop(
+            columns=["campaign"], errors="ignore"
+        )
         Path("results/published/here").mkdir(exist_ok=True)
         old.to_csv(f"results/published/here/{name}.csv.gz", index=False)
     for name in ("curves", "traces", "missing"):
@@ -220,7 +222,7 @@ def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(s
     )
     folders = ["results/published/here", "results/published/campaigns/a"]
     assert ratio(folders).spread.campaigns == 1
-    assert len(stored.load("tables/gemm_square")["samples"]) == len(frame)
+    assert len(table_files.load("tables/gemm_square")["samples"]) == len(frame)
 
 
 def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, capsys):
@@ -238,15 +240,15 @@ def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, cap
 
 
 def test_a_campaign_is_continued_until_it_is_published(steps):
-    name = campaigns.current(campaign_description())
+    name = campaigns.name_to_continue(campaign_description())
     assert name.startswith("here_")
     campaigns.begin("here_1", campaign_description())
-    assert campaigns.current(campaign_description()) == "here_1"
+    assert campaigns.name_to_continue(campaign_description()) == "here_1"
     for key, other in {"commit": "1" * 40, "host": "0" * 12, "gpus": ["0" * 12], "machine": "there"}.items():
-        assert campaigns.current(campaign_description() | {key: other}) != "here_1"
+        assert campaigns.name_to_continue(campaign_description() | {key: other}) != "here_1"
     measure("here_1")
     publish("here_1")
-    assert campaigns.current(campaign_description()) != "here_1"
+    assert campaigns.name_to_continue(campaign_description()) != "here_1"
 
 
 def test_an_invalid_name_of_a_campaign_is_refused(monkeypatch):

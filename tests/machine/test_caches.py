@@ -69,7 +69,7 @@ def unknown(name):
 @pytest.mark.parametrize("library", [lambda name: 0, lambda name: -1, unknown])
 def test_a_machine_that_reports_no_caches_has_default_sizes(report_caches, library):
     report_caches({}, library)
-    assert (caches.last_level(), caches.largest_l2()) == (caches.DEFAULT_SHARED, caches.DEFAULT_L2)
+    assert (caches.last_level(), caches.largest_l2()) == (caches.DEFAULT_LAST_LEVEL, caches.DEFAULT_L2)
 
 
 def test_a_cache_with_missing_properties_is_ignored(report_caches, tmp_path):

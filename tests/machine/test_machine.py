@@ -93,22 +93,22 @@ READ_BY_CUDA = [
 )
 def test_cuda_visible_devices_is_read_as_cuda_reads_it(expected, choice):
     gpus = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
-    assert nvidia.visible(gpus, choice) == [{"A": gpus[0], "B": gpus[1]}[letter] for letter in expected]
+    assert nvidia.visible_gpus(gpus, choice) == [{"A": gpus[0], "B": gpus[1]}[letter] for letter in expected]
 
 
 def test_a_beginning_of_two_uuids_selects_no_gpu():
     gpus = {number: {"name": "H100", "uuid": f"GPU-6{number}"} for number in range(3)}
-    assert nvidia.visible(gpus, "GPU-62,GPU-6,GPU-60") == [gpus[2]]
+    assert nvidia.visible_gpus(gpus, "GPU-62,GPU-6,GPU-60") == [gpus[2]]
 
 
 def test_numbers_of_different_gpus_require_the_order_of_the_bus(monkeypatch):
     gpus = {0: {"name": "T4", "uuid": A}, 1: {"name": "H100", "uuid": B}}
     with pytest.raises(LadderError, match=r"=1 names GPUs by numbers.* Set CUDA_DEVICE_ORDER=PCI_BUS_ID"):
-        nvidia.visible(gpus, "1")
-    assert nvidia.visible(gpus, "GPU-5") == [gpus[1]]
-    assert nvidia.visible(gpus, "none") == []
+        nvidia.visible_gpus(gpus, "1")
+    assert nvidia.visible_gpus(gpus, "GPU-5") == [gpus[1]]
+    assert nvidia.visible_gpus(gpus, "none") == []
     monkeypatch.setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    assert nvidia.visible(gpus, "1") == [gpus[1]]
+    assert nvidia.visible_gpus(gpus, "1") == [gpus[1]]
 
 
 def test_a_machine_without_a_driver_has_no_gpus(fake_gpus):

@@ -24,11 +24,11 @@ def test_the_command_of_ladder_is_one_that_the_shell_finds(monkeypatch, tmp_path
     monkeypatch.chdir(tmp_path)
     for path, command in ((script, "ladder"), (other, ".venv/bin/ladder")):
         monkeypatch.setenv("PATH", str(path.parent))
-        assert programs.own_command() == command
+        assert programs.ladder_command() == command
     monkeypatch.chdir(other.parent)
-    assert programs.own_command() == str(script)
+    assert programs.ladder_command() == str(script)
     script.unlink()
-    assert programs.own_command() == f"{script.with_name('python')} -m ladder"
+    assert programs.ladder_command() == f"{script.with_name('python')} -m ladder"
 
 
 # A program that prints in the user's language, which it determines like gettext, and creates the file of option -o.
@@ -77,9 +77,9 @@ def test_programs_whose_output_is_read_are_not_translated(greeting, tmp_path):
     executable = hashlib.sha256(GREETING.encode()).hexdigest()
     digest = hashlib.sha256(json.dumps([greeting, executable, f"{greeting}\n", []]).encode()).hexdigest()
     assert libraries.host_label() == f"host-{digest[:12]}"
-    assert libraries.call(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
+    assert libraries.run_compiler(tmp_path / "any.c", ["gcc", "any.c"], tmp_path / "any.o").strip() == greeting
     assert slurm.run("sbatch").stdout.strip() == greeting
-    assert proof.output("pdfinfo").strip() == greeting
+    assert proof.run_poppler("pdfinfo").strip() == greeting
     assert compiler.compile_with_nvcc(tmp_path / "any.cu", {}, "sm_90") == (b"", f"{greeting}\n", "nvcc 12.5")
 
 

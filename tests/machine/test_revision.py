@@ -279,7 +279,7 @@ def test_a_failing_git_never_means_clean(clone, script, message, monkeypatch, tm
         write(tmp_path / "bin/git", f"#!/bin/sh\n{script}\n")
         Path(tmp_path, "bin/git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/bin:/usr/bin" if script else str(tmp_path / "bin"))
-    monkeypatch.setattr(revision, "PATIENCE", 1)
+    monkeypatch.setattr(revision, "GIT_TIMEOUT", 1)
     assert revision.current() == {"commit": "unknown", "dirty": True}
     assert message in capsys.readouterr().err
 

@@ -31,7 +31,7 @@ def test_a_measurement_inherits_only_variables_for_files_jobs_and_gpus():
     "of_user", [{}, {"NUMBA_OPT": "0", "OMP_THREAD_LIMIT": "1", "UCX_TLS": "tcp", "LD_PRELOAD": ""}]
 )
 def test_variables_of_a_prelude_come_from_the_prelude_alone(monkeypatch, of_user):
-    script = f"set -u; {variables.unset_families()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
+    script = f"set -u; {variables.unset_runtime_variables()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
     inherited = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "1"}
     done = subprocess.run(["bash", "-c", script], env=inherited | of_user, capture_output=True, text=True, check=True)
     environment = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
@@ -42,7 +42,7 @@ def test_variables_of_a_prelude_come_from_the_prelude_alone(monkeypatch, of_user
 
 def test_a_record_has_variables_that_may_matter_and_no_private_ones():
     worker = {"HOME": "/home/kim", "USER": "kim", "PATH": "/bin", "SLURM_JOB_ID": "1", "OMP_NUM_THREADS": "2", "A": "b"}
-    assert variables.for_record(worker) == {"A": "b", "OMP_NUM_THREADS": "2"}
+    assert variables.variables_to_record(worker) == {"A": "b", "OMP_NUM_THREADS": "2"}
 
 
 @pytest.mark.parametrize("text", ["0", "x", "", "-1", "1.5", "²", "9" * 5000])

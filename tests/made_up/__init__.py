@@ -12,7 +12,7 @@ import pandas as pd
 from ladder.catalogue.traits import precision
 from ladder.catalogue.workloads import constants, load
 from ladder.records.case import Case
-from ladder.store import collect, stored
+from ladder.store import collect, table_files
 from ladder.store.study import Study
 
 MACHINE = "a-machine-with-quite-a-long-name-24c"
@@ -78,7 +78,10 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
 
 def frame(rows, by_process=False):
     """Rows as a table read from a file; with `by_process`, a row for each process with its time replaces each row."""
-    table, processes = stored.consolidate(stored.with_integers(pd.DataFrame(rows))), np.arange(len(PROCESS_FACTORS))
+    table, processes = (
+        table_files.consolidate(table_files.with_integers(pd.DataFrame(rows))),
+        np.arange(len(PROCESS_FACTORS)),
+    )
     if table.empty or not by_process:
         return table
     table = table.take(np.repeat(np.arange(len(table)), len(processes))).reset_index(drop=True)

@@ -345,7 +345,7 @@ def tables(experiment):
 
 def experiments(workload):
     """The experiments that a chapter reads, except the ceilings."""
-    sources = chapter_study.module(workload, "lines").SOURCES.values()
+    sources = chapter_study.chapter_module(workload, "lines").SOURCES.values()
     return sorted({name for source in sources for name in source.experiments})
 
 

@@ -59,7 +59,7 @@ def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
         plan_experiment({name: {"threads": 1}})
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
     with pytest.raises(LadderError, match=r"elsewhere.py is 'cpu': it must be"):
-        preconditions.require_met(case, None)
+        preconditions.require_preconditions(case, None)
 
 
 def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):
@@ -363,8 +363,8 @@ def test_a_gpu_case_is_skipped_without_a_gpu(monkeypatch):
 
 def test_the_order_is_shuffled_and_reproducible():
     keys = [f"gemm/blas/k={k}" for k in range(100)]
-    shuffled = plan.shuffled(keys)
-    assert shuffled == plan.shuffled(reversed(keys)) == plan.shuffled(set(keys))
+    shuffled = plan.shuffle_keys(keys)
+    assert shuffled == plan.shuffle_keys(reversed(keys)) == plan.shuffle_keys(set(keys))
     assert shuffled[:1] == ["gemm/blas/k=69"]
     assert sorted(shuffled) == sorted(keys) != shuffled
 
@@ -434,7 +434,7 @@ def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
     assert plan.published_folders(["box"]) == ["box", "campaigns/a", "campaigns/b"]
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_folders(["box", "empty"])
-    monkeypatch.setenv(published.VARIABLE, str(tmp_path.parents[1]))
+    monkeypatch.setenv(published.PROJECT_VARIABLE, str(tmp_path.parents[1]))
     (tmp_path.parents[1] / "own/results/published/box").mkdir(parents=True)
     monkeypatch.chdir(tmp_path.parents[1] / "own")
     Path("results/published/box/machine.json").touch()

@@ -62,7 +62,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
         return "".join(f"{number}|rule_measure|{tmp_path}/{folder}\n" for number, folder in jobs.items())
 
     monkeypatch.setattr(slurm, "query", query)
-    assert slurm.cancel_stray() == ["1", "3"]
+    assert slurm.cancel_stray_jobs() == ["1", "3"]
     assert jobs == {"2": "study-2"}
 
 

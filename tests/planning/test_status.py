@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def at_work():
+def is_running():
     """A run that is at work during the test."""
     runs.begin()
     yield
@@ -74,12 +74,12 @@ def begin_run(*items, to_measure=None):
     return status.write(items, {record_path(item) for item in (items if to_measure is None else to_measure)})
 
 
-def states_of(run, at_work):
+def states_of(run, is_running):
     """The states of a run's cases."""
-    return status.states(run["cases"], run["began"], at_work)
+    return status.states(run["cases"], run["began"], is_running)
 
 
-def test_the_report_has_every_state(at_work):
+def test_the_report_has_every_state(is_running):
     done, running, waiting, failed, not_begun = map(planned_case, range(1, 6))
     run = begin_run(done, running, waiting, failed, not_begun, planned_case(6, REASON))
     write(record_path(done))
@@ -87,7 +87,7 @@ def test_the_report_has_every_state(at_work):
     write(log_path(running), "warming up")
     start(waiting, "4711")
     write(log_path(failed), "Some words before.\nladder measure: The result is wrong.\n")
-    assert states_of(run, at_work=True) == ["done", "running", "waiting", "failed", "not begun", "skipped"]
+    assert states_of(run, is_running=True) == ["done", "running", "waiting", "failed", "not begun", "skipped"]
     lines = status.report(run["cases"], run).splitlines()
     assert lines[0].endswith("Snakemake is at work.")
     assert [line.split() for line in lines[2:3]] == [["here", "1", "1", "1", "1", "0", "1", "1"]]
@@ -106,7 +106,7 @@ def test_jobs_that_ran_when_snakemake_died_are_cut_off():
     start(planned_case(1))
     start(planned_case(2), "4711")
     assert not runs.may_be_running()
-    assert states_of(run, at_work=False) == ["cut off", "cut off"]
+    assert states_of(run, is_running=False) == ["cut off", "cut off"]
     report = status.report(run["cases"], run)
     assert "Snakemake is not at work." in report
     assert (
@@ -121,8 +121,8 @@ def test_a_marker_of_an_earlier_run_is_no_running_job():
     for path in marker_files():
         write(path, path.read_text(), seconds_ago=10)
     run = begin_run(planned_case(1), planned_case(2), to_measure=[planned_case(1)])
-    assert states_of(run, at_work=True) == ["not begun", "cut off"]
-    assert states_of(run, at_work=False) == ["cut off", "cut off"]
+    assert states_of(run, is_running=True) == ["not begun", "cut off"]
+    assert states_of(run, is_running=False) == ["cut off", "cut off"]
 
 
 def test_old_records_and_logs_count_unless_their_case_is_due():
@@ -132,10 +132,10 @@ def test_old_records_and_logs_count_unless_their_case_is_due():
     for item in cases:
         write(log_path(item), "ladder measure: Wrong.", seconds_ago=10)
     run = begin_run(*cases, to_measure=[cases[0], cases[2]])
-    assert states_of(run, at_work=True) == ["not begun", "done", "not begun", "failed"]
+    assert states_of(run, is_running=True) == ["not begun", "done", "not begun", "failed"]
     write(record_path(cases[0]))
     write(log_path(cases[2]), "ladder measure: Wrong again.")
-    assert states_of(run, at_work=True) == ["done", "done", "failed", "failed"]
+    assert states_of(run, is_running=True) == ["done", "done", "failed", "failed"]
 
 
 def test_a_case_of_two_experiments_counts_once():
@@ -164,7 +164,7 @@ def test_the_marker_of_a_long_path_is_read():
     start(item)
     (marker,) = marker_files()
     assert marker.parent.name.startswith("@")
-    assert states_of(run, at_work=True) == ["running"]
+    assert states_of(run, is_running=True) == ["running"]
 
 
 def test_a_truncated_marker_is_a_job_and_other_files_are_not():
@@ -173,10 +173,10 @@ def test_a_truncated_marker_is_a_job_and_other_files_are_not():
     (marker,) = marker_files()
     for text in ("", '{"external', b"\xff\xfe", "[]", "null"):
         write(marker, text)
-        assert states_of(run, at_work=True) == ["running"], text
+        assert states_of(run, is_running=True) == ["running"], text
     for name in ("a", "_-8=", "migration_underway", "name with spaces"):
         write(f".snakemake/incomplete/{name}")
-    assert states_of(run, at_work=True) == ["running"]
+    assert states_of(run, is_running=True) == ["running"]
     assert record_path(planned_case(1)) in status.markers()
 
 
@@ -222,7 +222,7 @@ def test_a_truncated_file_of_the_run_is_an_error(capsys, text):
     assert (err.count("\n"), out) == (1, "")
 
 
-def test_status_changes_no_files(capsys, at_work):
+def test_status_changes_no_files(capsys, is_running):
     begin_run(planned_case(1), planned_case(2))
     start(planned_case(1))
     write(log_path(planned_case(2)), "ladder measure: Wrong.")
@@ -283,13 +283,13 @@ def test_the_summary_of_a_complete_run_is_short():
     assert status.summary(begin_run(planned_case(1), to_measure=[])) == ""
 
 
-def test_a_case_on_two_machines_has_two_states(at_work):
+def test_a_case_on_two_machines_has_two_states(is_running):
     """A record, a log and a marker belong to the machine in their path."""
     here, there = (planned_case(1, machine=name) for name in ("here", "there"))
     run = begin_run(here, there, planned_case(2), planned_case(2, machine="there"))
     write(record_path(there), '{"wall": 5}')
     write(log_path(planned_case(2)), "ladder measure: Wrong.")
     start(planned_case(2, machine="there"))
-    assert states_of(run, at_work=True) == ["not begun", "done", "failed", "running"]
+    assert states_of(run, is_running=True) == ["not begun", "done", "failed", "running"]
     assert "Of 4 cases, 1 was measured now and 0 before; 1 failed, 2 were not begun or cut off" in status.summary(run)
     assert ", 0:00:05 of it measuring." in status.summary(run)

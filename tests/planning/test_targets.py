@@ -64,7 +64,7 @@ def test_a_case_with_more_cores_than_the_quota_is_skipped(monkeypatch, quota, re
     target = targets.this_machine({"cores": "auto", "gpus": 0, "machine": "here", "mpi": None})["cpu"]
     assert (target.cores, reason_of(case_of("blas", threads=1), target)) == (1, reason)
     with pytest.raises(LadderError, match=f"uses 2 CPUs, .* a quota of {quota}"):
-        preconditions.require_met(case_of("blas", threads=2), None)
+        preconditions.require_preconditions(case_of("blas", threads=2), None)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_path_has_no_comma_and_is_parsed_to_its_slug():
     case = case_of("mpi", ranks=2, mode="ship")
     path = record.path_of("here", case.key)
     assert "," not in path
-    assert record.from_path(Path(path).stem) == case.slug
+    assert record.restore_commas(Path(path).stem) == case.slug
 
 
 def test_this_machine_is_described_by_configuration_or_detection(monkeypatch):

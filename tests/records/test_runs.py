@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "locks").mkdir()
     snakemake_lock(tmp_path).touch()
     monkeypatch.setattr(runs, "held_files", [])
-    monkeypatch.setattr(runs, "PATIENCE", 0.2)
+    monkeypatch.setattr(runs, "LOCK_TIMEOUT", 0.2)
     monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
     return tmp_path
 
@@ -119,7 +119,7 @@ def test_a_run_of_another_boot_counts_as_ended_if_the_file_system_shows_locks(fo
 
 
 def test_without_boot_ids_host_names_are_compared(folder, monkeypatch):
-    monkeypatch.setattr(holders, "BOOT", folder / "nowhere")
+    monkeypatch.setattr(holders, "BOOT_ID_FILE", folder / "nowhere")
     sign_last_run(folder, host="another")
     assert runs.may_be_running(folder)
     sign_last_run(folder)

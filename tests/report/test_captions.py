@@ -28,12 +28,12 @@ def numbers_of_code():
     rungs = [*backprop_lines.LINES.values()]
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
     assert rungs[: len(at_o2)] == at_o2, "the first ones"
-    assert pytest.approx(1.2) == chapter_study.CLOSE
+    assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE
     first, *_ = splits.WAYS
     return {
         "backprop_host": [MEDIAN],
-        "backprop_variations": [str(backprop_lines.MEMORIES["block"]), RATIO],
-        "backprop_waterfall": [WORDS[len(at_o2)], TIMES[backprop_model.IMAGES], RATIO],
+        "backprop_variations": [str(backprop_lines.KERNELS["block"]), RATIO],
+        "backprop_waterfall": [WORDS[len(at_o2)], TIMES[backprop_model.IMAGE_PASSES], RATIO],
         "dcgan_splits": [WORDS[SPLIT_IMAGES], WORDS[sum(map(int, first.split(" + ")))]],
         "dcgan_waterfall": [RATIO],
         "descent_solution": [MEDIAN],
@@ -43,7 +43,7 @@ def numbers_of_code():
         "gemv_scaling": [MEDIAN],
         "gemv_waterfall": [WORDS[1 + gemv_model.COPIES], RATIO],
         "mlp_methods": [MEDIAN, "fifth"],
-        "mlp_sample_digits": [WORDS[sample_digits.EACH]],
+        "mlp_sample_digits": [WORDS[sample_digits.IMAGES_PER_DIGIT]],
         "mlp_threads": [MEDIAN],
         "mlp_waterfall": [RATIO],
     }
@@ -69,7 +69,7 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
         256: "256 threads per block",
     }
     words |= {"offsets": "of `cuda_flat` has stored offsets"}
-    bases = (backprop_lines.SHARED, backprop_lines.MEMORIES, backprop_lines.FLAT)
+    bases = (backprop_lines.SHARED_LOOPS, backprop_lines.KERNELS, backprop_lines.FLAT)
     base = [value for tuning in bases for value in tuning.values()]
     assert {words[value] for value in base} == {word for word in words.values() if word in text}
     places = [text.index(words[value]) for value in base]

@@ -81,6 +81,6 @@ def test_what_was_not_measured_and_sentences_pass(tmp_path):
     for error in (NotMeasured, LadderError("A sentence."), OSError("full")):
         with (
             pytest.raises(error if isinstance(error, type) else type(error)),
-            chapter_code.guarded("It", tmp_path / "a.py"),
+            chapter_code.explain_mistakes("It", tmp_path / "a.py"),
         ):
             raise error

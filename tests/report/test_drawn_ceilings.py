@@ -69,7 +69,9 @@ def rates_drawn(monkeypatch):
 def test_a_panel_stands_under_the_ceiling_of_its_own_machine(rates_drawn):
     study = SimpleNamespace(machine={"host": 1e9, "widest": 5e9}.get)
     panel = scaling.Panel("widest", [], "threads", lambda rate: {1: rate, 2: 2 * rate})
-    scaling.fill(layout.new(1).subplots(), study, panel, pd.DataFrame({"at": [1], "method": ["x"]}), "GB/s", 1)
+    scaling.fill(
+        layout.new_figure(1).subplots(), study, panel, pd.DataFrame({"count": [1], "method": ["x"]}), "GB/s", 1
+    )
     assert rates_drawn == [{1: 5.0}]
 
 
@@ -206,7 +208,7 @@ def shares():
 
 def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(shares):
     """1 GFLOP/s is a tenth of the ceiling of one thread, and a ninetieth of that of 24 threads."""
-    products = chapter_study.of_chapter("gemm", shares)
+    products = chapter_study.study_of_chapter("gemm", shares)
     (cells,) = cells_of(gemm_tables.threads(products), code("nn"), code("tiled"))
     assert cells[4:6] == [percent(1 / 90), "24"]
     cells = cells_of(gemm_tables.square(products), code("tiled"))[0]

@@ -38,7 +38,7 @@ HOLLOW_LABEL = "hollow: not converged"
 def require_in_bounds(figure):
     """No text is smaller than the minimum, and none is cut off."""
     assert figure.get_figwidth() == theme.WIDTH
-    assert figure.get_figheight() <= theme.TALLEST
+    assert figure.get_figheight() <= theme.MAX_HEIGHT
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= theme.SMALL
     box = figure.get_tightbbox()
     assert box.x0 >= -0.02
@@ -60,7 +60,7 @@ def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     require_in_bounds(figure)
     text = " ".join(" ".join(visible_texts(figure)).split())
     for machine in MACHINES[:1] if figures.workload(name) in SELECTIVE_CHAPTERS else MACHINES:
-        name = layout.marked(machine)
+        name = layout.mark_published(machine)
         assert name in text or name.replace("-", "- ") in text
     assert HOLLOW_LABEL not in text
     colours = {look.label: look.colour for look in map(looks.look, methods.looks())}
@@ -101,7 +101,7 @@ def test_two_chapters_that_show_a_method_differently_are_refused(monkeypatch):
 
 def test_methods_stand_in_the_order_of_every_chapter():
     order = list(methods.looks())
-    for _, chapter_looks in methods.of_chapters("LOOKS"):
+    for _, chapter_looks in methods.literals_of_chapters("LOOKS"):
         assert sorted(chapter_looks, key=order.index) == list(chapter_looks)
 
 
@@ -160,7 +160,7 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
     path.write_bytes(b"old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with theme.context():
-        figure = layout.new(1)
+        figure = layout.new_figure(1)
         before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
         try:

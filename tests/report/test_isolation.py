@@ -12,12 +12,12 @@ import pandas as pd
 from ladder.report.figures import theme
 with theme.context():
     from ladder.report.figures import layout, marks
-    figure = layout.new(2)
+    figure = layout.new_figure(2)
     axes = figure.subplots()
     found = pd.DataFrame({"method": ["openmp", "blas"] * 2, "threads": [1, 1, 2, 2], "median": [1.0, 2.0, 3.0, 4.0]})
     marks.curves(axes, found.assign(low=found["median"] / 1.1, high=found["median"] * 1.1, converged=True), "threads")
     axes.set_title("äöü × $10^2$")
-    layout.legend(figure, [layout.handle("openmp")])
+    layout.legend(figure, [layout.method_handle("openmp")])
     for suffix in ("svg", "pdf", "png"):
         theme.save(figure, f"{sys.argv[1]}/x.{suffix}")
 """

@@ -89,14 +89,14 @@ def bar(name, value, converged=True, shade=0.5, **options):
 
 def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
     group_bars = [bar("one", 3.0), bar("two", 5.0, converged=False), bar("none", None)]
-    bars.grouped(axes, [("openmp", group_bars), ("blas", [bar("three", 7.0, shade=0.0)])], reach=20.0)
-    places = [1, 2, 5 + bars.GAP]
+    bars.draw_groups(axes, [("openmp", group_bars), ("blas", [bar("three", 7.0, shade=0.0)])], min_extent=20.0)
+    places = [1, 2, 5 + bars.GROUP_GAP]
     rectangles = [(patch.get_width(), patch.get_x(), patch.get_y() + patch.get_height() / 2) for patch in axes.patches]
     assert rectangles == [
         (width, 0, pytest.approx(position)) for width, position in zip((3.0, 5.0, 7.0), places, strict=True)
     ]
     red, blue = (looks.look(name).colour for name in ("openmp", "blas"))
-    faces = [looks.lighter(red, 0.5), "white", blue]
+    faces = [looks.lighten(red, 0.5), "white", blue]
     assert all(same_color(patch.get_facecolor(), face) for patch, face in zip(axes.patches, faces, strict=True))
     assert [to_rgb(patch.get_edgecolor()) for patch in axes.patches] == [to_rgb(colour) for colour in (red, red, blue)]
     assert segments(axes.collections[0]) == [
@@ -119,7 +119,7 @@ def test_parts_of_a_bar_lie_beside_each_other_under_the_dot_of_the_whole(axes):
         bar("a", 4.0, parts=[(1.0, "red"), (2.0, "blue")]),
         bar("b", 6.0, parts=[(3.0, "red")], converged=False),
     ]
-    bars.grouped(axes, [("openmp", group_bars)])
+    bars.draw_groups(axes, [("openmp", group_bars)])
     rectangles = {
         (patch.get_x(), patch.get_width(), round(patch.get_y() + patch.get_height() / 2)) for patch in axes.patches
     }
@@ -187,9 +187,9 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
     ]
     waterfall.fill(axes, rungs, 5e-5, max_ticks=7)
     (dots,) = axes.collections
-    places = [0, 1, 2, 3 + waterfall.GAP]
+    places = [0, 1, 2, 3 + waterfall.PEER_GAP]
     expected = [
-        (pytest.approx(factor * seconds), pytest.approx(position, abs=waterfall.SPREAD / 1.99))
+        (pytest.approx(factor * seconds), pytest.approx(position, abs=waterfall.DOT_SPREAD / 1.99))
         for position, seconds in zip(places, (8e-3, 2e-3, 1e-3, 5e-4), strict=True)
         for factor in (0.99, 1.0, 1.01)
     ]
@@ -241,7 +241,7 @@ def test_an_axis_holds_all_medians_and_intervals_that_are_not_far_off():
 
 
 def test_a_machine_stands_above_its_own_panels_and_is_marked_where_it_is_published():
-    figure = layout.new(3)
+    figure = layout.new_figure(3)
     bands = layout.bands(figure, {"here": 2, "there (published)": 1})
     names = {id(axes): part.get_suptitle() for part in figure.subfigs for axes in part.axes}
     assert [names[id(axes)] for axes in bands["here"]] == ["here", "here"]
@@ -250,10 +250,10 @@ def test_a_machine_stands_above_its_own_panels_and_is_marked_where_it_is_publish
 
 def test_the_legend_explains_hollow_marks_where_there_are_any():
     for converged, words in ((True, ["blas"]), (False, ["blas", "hollow: not converged"])):
-        figure = layout.new(2)
-        layout.legend(figure, [layout.handle("blas")], converged)
+        figure = layout.new_figure(2)
+        layout.legend(figure, [layout.method_handle("blas")], converged)
         assert [text.get_text() for text in figure.legends[0].get_texts()] == words
-    entry = layout.handle("blas")
+    entry = layout.method_handle("blas")
     assert (entry.get_color(), entry.get_marker()) == (looks.look("blas").colour, looks.look("blas").marker)
 
 
@@ -280,10 +280,10 @@ def test_rates_over_threads_have_their_ceiling_and_are_named_at_their_last_point
 
 
 def test_colours_become_white_by_their_share():
-    assert looks.lighter("#000000", 0.25) == (0.25, 0.25, 0.25)
-    assert looks.lighter("#ff0000", 0.5) == (1.0, 0.5, 0.5)
-    assert looks.lighter("#ff0000", 0.0) == (1.0, 0.0, 0.0)
-    assert looks.lighter("#0000ff", 1.0) == (1.0, 1.0, 1.0)
+    assert looks.lighten("#000000", 0.25) == (0.25, 0.25, 0.25)
+    assert looks.lighten("#ff0000", 0.5) == (1.0, 0.5, 0.5)
+    assert looks.lighten("#ff0000", 0.0) == (1.0, 0.0, 0.0)
+    assert looks.lighten("#0000ff", 1.0) == (1.0, 1.0, 1.0)
 
 
 def test_letters_are_white_on_dark_colours_alone():
@@ -295,13 +295,13 @@ def test_letters_are_white_on_dark_colours_alone():
 
 @pytest.mark.parametrize("places", [[1], [1, 2], [1, 2, 5.4]])
 def test_a_bar_is_as_high_whether_there_are_others(axes, places):
-    bars.draw(axes, pd.DataFrame({"at": places, "value": 1.0}), x="value", color="red")
+    bars.barplot(axes, pd.DataFrame({"y": places, "value": 1.0}), x="value", color="red")
     assert [patch.get_height() for patch in axes.patches] == pytest.approx([bars.THICKNESS] * len(places))
 
 
 def test_an_axis_of_bars_holds_the_longest_with_all_of_its_parts(axes):
     parts = [(5.0, "red"), (6.0, "blue")]
-    bars.grouped(axes, [("openmp", [bar("a", 10.0, parts=parts), bar("b", 2.0, parts=[(1.0, "red")])])])
+    bars.draw_groups(axes, [("openmp", [bar("a", 10.0, parts=parts), bar("b", 2.0, parts=[(1.0, "red")])])])
     assert axes.get_xlim() == (0, pytest.approx(1.08 * 11.0))
 
 
@@ -391,7 +391,7 @@ def test_round_numbers_rise_from_the_lower_limit(limits, ticks):
 
 
 def test_a_number_in_a_figure_has_three_digits_and_a_noun():
-    assert [formats.three(value) for value in (0.5, 9.999, 12.34, 99.94, 99.95, 1234.4)] == [
+    assert [formats.three_digits(value) for value in (0.5, 9.999, 12.34, 99.94, 99.95, 1234.4)] == [
         "0.500",
         "10.0",
         "12.3",
@@ -417,14 +417,14 @@ def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
 
 
 def test_a_machine_has_as_much_height_as_its_rows_of_panels():
-    figure = layout.new(6)
+    figure = layout.new_figure(6)
     bands = layout.bands(figure, {"a": 4, "b": 3})
     assert {name: len(panels) for name, panels in bands.items()} == {"a": 4, "b": 3}
     first, second = (part.bbox.height for part in figure.subfigs)
     assert first == pytest.approx(2 * second)
     assert [axes.axison for axes in figure.subfigs[0].axes] == [True] * 4 + [False] * 2
     assert bands["a"] == figure.subfigs[0].axes[:4]
-    figure = layout.new(6)
+    figure = layout.new_figure(6)
     layout.bands(figure, {"a": 2, "b": 2}, inches={"a": 1.0, "b": 3.0})
     first, second = (part.bbox.height for part in figure.subfigs)
     assert second == pytest.approx(3 * first)
@@ -432,8 +432,8 @@ def test_a_machine_has_as_much_height_as_its_rows_of_panels():
 
 def test_a_legend_has_as_many_columns_as_the_page_has_room_for():
     def legend(*labels):
-        figure = layout.new(2)
-        layout.legend(figure, [layout.entry(looks.Look(label, "red", "o")) for label in labels])
+        figure = layout.new_figure(2)
+        layout.legend(figure, [layout.look_handle(looks.Look(label, "red", "o")) for label in labels])
         (drawn_legend,) = figure.legends
         assert [text.get_text() for text in drawn_legend.get_texts()] == list(labels)
         return drawn_legend, figure.bbox.width

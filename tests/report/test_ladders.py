@@ -91,10 +91,10 @@ def test_a_ratio_of_parts_is_that_of_their_sums_in_a_pass():
     ]
     frame = pd.DataFrame(rows)
     inside = frame["phase"].isin(["a", "b"])
-    parts, outside = study.passes(frame[inside]), study.passes(frame[~inside])
+    parts, outside = study.pass_totals(frame[inside]), study.pass_totals(frame[~inside])
     assert ratios.of(parts, outside).value == pytest.approx(1.5)
     assert ratios.of(outside, parts).value == pytest.approx(2 / 3)
-    assert study.passes(frame[:0]).empty
+    assert study.pass_totals(frame[:0]).empty
 
 
 def timed_rows(*times):
@@ -212,9 +212,9 @@ def test_a_ratio_rests_on_the_cases_of_its_rows():
     slower, faster = rows_of(1, *[2.0] * 5), rows_of(2, *[1.0] * 5)
     both_cases = tuple(("here", "gemm", "openmp", f"n=1,cache=cold,threads={threads}") for threads in (1, 2))
     assert ratios.of(slower, faster).cases == ratios.of_best(slower, {1: slower, 2: faster}).cases == both_cases
-    assert ratios.over(slower, 0.5).cases == both_cases[:1]
-    assert ratios.over(slower, 0.5).value == 4.0
-    assert ratios.over(slower, None) is None
+    assert ratios.over_seconds(slower, 0.5).cases == both_cases[:1]
+    assert ratios.over_seconds(slower, 0.5).value == 4.0
+    assert ratios.over_seconds(slower, None) is None
     assert ratios.of_best(slower, {}) is None
     assert ratios.of(slower.drop(columns="machine"), faster).cases == both_cases[1:]
 

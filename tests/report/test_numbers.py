@@ -100,10 +100,10 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
     ceiling = full_study.samples("ceiling_arithmetic", dtype="float64", threads=1)
     best = (ceiling["flops"] / ceiling["seconds"]).max()
     rows = product_rows(full_study, "blas")
-    expected = rows["flops"].iloc[0] / queries.middle(rows) / best
+    expected = rows["flops"].iloc[0] / queries.median_time(rows) / best
     line = next(
         line
-        for line in gemm_tables.square(chapter_study.of_chapter("gemm", full_study)).splitlines()
+        for line in gemm_tables.square(chapter_study.study_of_chapter("gemm", full_study)).splitlines()
         if line.startswith(latex.code("blas"))
     )
     assert line.split(" & ")[4] == latex.percent(expected)
@@ -226,7 +226,7 @@ def test_validation_tells_the_worst_of_every_variant():
     parts = study.tables["gemm_square"]
     parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
     row = parts["checks"].loc[7]
-    table = validation_table.nearest(study)
+    table = validation_table.nearest_comparisons(study)
     worst = table[(table["variant"] == row["variant"]) & (table["dtype"] == row["dtype"])].iloc[0]
     assert worst["error"] == 0.9
     assert worst["margin"] == pytest.approx(1 / 0.9)

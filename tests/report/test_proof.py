@@ -71,7 +71,7 @@ Overfull \vbox (12.5pt too high) has occurred while \output is active
 LaTeX Warning: Float too large for page by 7.0pt on input line 8.
 LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
 """
-    assert list(proof.of_log(log)) == [
+    assert list(proof.log_faults(log)) == [
         "A box is 1.01 points too wide.",
         "A box is 12.5 points too high.",
         "A float is 7.0 points too high for a page.",
@@ -81,8 +81,8 @@ LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
 
 def page(height, *inked, width=4):
     """A page as pdftoppm writes it, with a watermark on all pixels and ink in some rows."""
-    dots = np.full((height, width), proof.DARK, np.uint8)
-    dots[list(inked), -1] = proof.DARK - 1
+    dots = np.full((height, width), proof.INK_THRESHOLD, np.uint8)
+    dots[list(inked), -1] = proof.INK_THRESHOLD - 1
     return b"P5\n%d %d\n255\n" % (width, height) + dots.tobytes()
 
 
@@ -90,7 +90,7 @@ def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
     """Of 300 rows, 28 to 270 are the text; ink outside, such as the page number, is ignored."""
     pages = page(300, 28, 149) + page(300, 0, 27, 271, 299) + page(300, 270) + page(300, 28, width=5)
     monkeypatch.setattr(proof.processes, "run", lambda *_, **__: SimpleNamespace(stdout=pages))
-    assert proof.heights("it.pdf") == pytest.approx([122 / 243, 0.0, 1.0, 1 / 243])
+    assert proof.filled_shares("it.pdf") == pytest.approx([122 / 243, 0.0, 1.0, 1 / 243])
 
 
 @pytest.fixture
@@ -104,8 +104,8 @@ def document(tmp_path, monkeypatch):
     sizes = {"narrow.pdf": "Page size:      454.5 x 9 pts", "wide.pdf": "Page size:      454.6 x 9 pts"}
     texts = "\f".join(["1 One", "more", "more", "2 Two"])
     outputs = {"pdfinfo": lambda path: sizes.get(path.name, "Title:  It"), "pdftotext": lambda *_: texts}
-    monkeypatch.setattr(proof, "output", lambda program, *arguments: outputs[program](*arguments))
-    monkeypatch.setattr(proof, "heights", lambda pdf: [0.41, 0.5, 0.3, 0.1])
+    monkeypatch.setattr(proof, "run_poppler", lambda program, *arguments: outputs[program](*arguments))
+    monkeypatch.setattr(proof, "filled_shares", lambda pdf: [0.41, 0.5, 0.3, 0.1])
     monkeypatch.setattr(proof.shutil, "which", lambda program: program)
     return folder
 

@@ -17,7 +17,7 @@ from ladder.report import verdict_table, verdicts
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.lines import select
 from ladder.statistics import claims
-from ladder.store import collect, stored
+from ladder.store import collect, table_files
 from ladder.store.study import Study
 
 # Claims whose ratio isn't the quotient of two cases' times: of a call over its link, of communication in calls, of a
@@ -37,7 +37,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is 
 def published_study():
     """The study of all published machines and campaigns."""
     folders = [*FOLDERS, *CAMPAIGNS]
-    names = {name for folder in folders for name in stored.published(folder, "samples")["experiment"].unique()}
+    names = {
+        name for folder in folders for name in table_files.read_published(folder, "samples")["experiment"].unique()
+    }
     tables = {
         experiment: {
             name: collect.concatenate(collect.published_parts(folders, name, experiment, set()))
@@ -155,10 +157,10 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published_study, rows
 
 def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published_study):
     """The text says that a broadcast is slow, and that phases add up to more than the call."""
-    ask = functions.of_chapter(chapter_study.of_chapter("gemv", published_study))
+    ask = functions.template_names(chapter_study.study_of_chapter("gemv", published_study))
     assert ask["machine"]("host").endswith(r"\published{}")
-    assert ask["slower_broadcast"]()
-    assert ask["beyond"](select("hybrid", "ranks, smallest"))
+    assert ask["broadcast_slowdown"]()
+    assert ask["phases_over_call"](select("hybrid", "ranks, smallest"))
     (chapter,) = (item for item in chapters_of_the_paper.chapters() if item.workload == "gemv")
     text = (chapter.folder / "text.tex").read_text()
-    assert all(item in text for item in ('machine("host")', "slower_broadcast()", 'beyond(select("hybrid"'))
+    assert all(item in text for item in ('machine("host")', "broadcast_slowdown()", 'phases_over_call(select("hybrid"'))

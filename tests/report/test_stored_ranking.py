@@ -89,7 +89,7 @@ def test_a_case_that_campaigns_measured_has_only_their_samples(published_folders
 def test_a_record_of_this_machine_replaces_what_is_published(published_folders, monkeypatch):
     calls = results.load("gemv", ["box-a"])["box-a"].calls
     own_calls = calls[calls["variant"] == "blas"].assign(seconds=1.0, phase="total", experiment="")
-    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own_calls)])
+    monkeypatch.setattr(results, "record_rows", lambda systems, machines: [(results.FROM_RECORDS, own_calls)])
     small, _ = rankings_of()
     seconds = {entry.case.variant: entry.seconds.value for entry in small.entries}
     assert seconds["blas"] == 1.0
@@ -329,7 +329,7 @@ def test_records_of_this_folder_are_marked(published_folders, capsys, monkeypatc
     text = show(capsys, "--machine", "box-a", "--size", "n=512")
     assert "°" not in text
     own_calls = pd.DataFrame(rows_of(gemv_case("blas", threads=2), FAST)).assign(machine="box-a", campaign=None)
-    monkeypatch.setattr(results, "recorded", lambda systems, machines: [(results.RECORDED, own_calls)])
+    monkeypatch.setattr(results, "record_rows", lambda systems, machines: [(results.FROM_RECORDS, own_calls)])
     lines = show(capsys, "--machine", "box-a", "--size", "n=512").splitlines()
     assert [line.split()[1] for line in lines if re.match("[0-9] +(blas|openmp)", line)] == ["blas°", "openmp"]
     assert "°: measured in this folder (results/records); the others are published." in lines

@@ -146,11 +146,11 @@ def test_the_verdicts_are_those_of_the_readme(readme_results, monkeypatch, capsy
 @pytest.fixture
 def readme_results():
     """The README's results, [(workload, Result, Ratio)]."""
-    from ladder.statistics.campaigns import over_campaigns, quotient_in_turns
+    from ladder.statistics.campaigns import campaign_ratio, ratio_over_campaigns
     from workflow.test_documentation import readme
 
     return [
-        (result.experiment.split("_")[0], result, over_campaigns([quotient_in_turns(*pair) for pair in measured]))
+        (result.experiment.split("_")[0], result, ratio_over_campaigns([campaign_ratio(*pair) for pair in measured]))
         for result in readme.RESULTS
         for measured in [readme.campaigns_of(result)]
     ]

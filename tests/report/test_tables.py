@@ -175,10 +175,10 @@ def test_the_subject_is_described_with_its_units_and_its_origin():
         "memory": r"\qty{96.0}{\gibi\byte}",
         "origin": "measurements taken for this build",
     }
-    other = about.machine(study.of("there (published)"))
+    other = about.machine(study.for_machine("there (published)"))
     assert other["name"] == r"\texttt{there}\published{}"
     assert other["origin"] == "the measurements published with the source"
-    assert all(isinstance(about.machine(study.of(None))[key], Missing) for key in ("name", "origin"))
+    assert all(isinstance(about.machine(study.for_machine(None))[key], Missing) for key in ("name", "origin"))
 
 
 def times(gpus, images, seconds, **further_columns):
@@ -197,7 +197,7 @@ def test_times_by_gpus_are_those_of_the_machine_that_measured_on_most(tmp_path):
     }
     for name, (model, rows) in measured.items():
         (tmp_path / name).mkdir()
-        (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
+        (tmp_path / name / gpu_counts.TIMES_FILE).write_text(json.dumps(rows))
         description = made_up.description() | {"gpus": [{"name": model}]}
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
     times_of_most = gpu_counts.published_times("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)

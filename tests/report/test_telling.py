@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.report import verdict_table
 from ladder.report.latex import code
 from ladder.report.telling import chapter_study, claims, functions
-from ladder.report.telling.chapter_study import NotMeasured, parts, pick_machines
+from ladder.report.telling.chapter_study import NotMeasured, phase_times_of_call, pick_machines
 from ladder.report.telling.lines import (
     MAX,
     OFF,
@@ -25,7 +25,7 @@ from ladder.report.telling.lines import (
     select,
 )
 from ladder.store import study as queries
-from ladder.store.study import Study, of_first_processes, phase_times
+from ladder.store.study import Study, phase_times, rows_of_first_processes
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
@@ -99,15 +99,15 @@ def full_study():
 
 @pytest.fixture(scope="module")
 def study(full_study):
-    return chapter_study.of_chapter("gemv", full_study)
+    return chapter_study.study_of_chapter("gemv", full_study)
 
 
 def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
     on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
-    assert queries.middle(plain) / queries.middle(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
+    assert queries.median_time(plain) / queries.median_time(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
     selection = select("ship")
-    assert sum(parts(study.find(selection), study.phases(selection)).values()) == pytest.approx(
-        queries.middle(study.find(selection))
+    assert sum(phase_times_of_call(study.find(selection), study.phases(selection)).values()) == pytest.approx(
+        queries.median_time(study.find(selection))
     )
 
 
@@ -120,7 +120,7 @@ def test_phases_are_of_the_selected_case_alone(study):
 
 
 def test_a_chapter_study_is_made_once_for_a_study(full_study, study):
-    assert chapter_study.of_chapter("gemv", full_study) is study
+    assert chapter_study.study_of_chapter("gemv", full_study) is study
     assert claims.verdicts(study) is claims.verdicts(study)
 
 
@@ -159,8 +159,8 @@ def test_every_role_goes_to_the_machine_with_the_most_campaigns():
 def test_a_trace_is_of_the_first_process_of_its_case():
     """Processes of a second campaign have larger numbers."""
     rows = pd.DataFrame({"case": ["a", "a", "b", "b"], "process": [0, 1, 7000, 7001]})
-    assert [*of_first_processes(rows)["process"]] == [0, 7000]
-    assert of_first_processes(rows.iloc[:0]).empty
+    assert [*rows_of_first_processes(rows)["process"]] == [0, 7000]
+    assert rows_of_first_processes(rows.iloc[:0]).empty
 
 
 @pytest.mark.parametrize(
@@ -217,11 +217,17 @@ def test_phases_of_one_name_add_up():
 def test_some_phases_over_the_rest(study):
     sent = select("ship", "ranks")
     times = phase_times(study.phases(sent))
-    inside = study.ratio(sent.part("compute"), sent.rest("compute"))
+    inside = study.ratio(sent.phase("compute"), sent.without("compute"))
     assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
-    assert study.ratio(sent.rest("compute"), sent.part("compute")).value == pytest.approx(1 / inside.value, rel=0.01)
+    assert study.ratio(sent.without("compute"), sent.phase("compute")).value == pytest.approx(
+        1 / inside.value, rel=0.01
+    )
     overlapping = select("nccl-ship", "gpus", chunks=4)  # `scatter and compute`
-    for part in (sent.part("nothing"), select("openmp", "threads").part("compute"), overlapping.rest("compute")):
+    for part in (
+        sent.phase("nothing"),
+        select("openmp", "threads").phase("compute"),
+        overlapping.without("compute"),
+    ):
         assert study.find(part).empty
 
 
@@ -229,7 +235,7 @@ ABSENT_LINE = select("openmp", "threads", threads=99)
 
 
 def decide_claim(study, **claim):
-    return claims.decided(study, study, Claim("key", "`openmp` over one", **claim))
+    return claims.decide_claim(study, study, Claim("key", "`openmp` over one", **claim))
 
 
 def test_a_claim_is_answered_from_its_data(study):
@@ -276,8 +282,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
         lambda study: functions.time(study, ABSENT_LINE),
         lambda study: functions.count(study, "serial", "threads"),
         lambda study: functions.energy(study, "openmp"),
-        lambda study: functions.time(study, select("openmp").part("compute")),
-        lambda study: functions.beyond(study, select("ship", "ranks")),
+        lambda study: functions.time(study, select("openmp").phase("compute")),
+        lambda study: functions.phases_over_call(study, select("ship", "ranks")),
         lambda study: functions.other_machine(study, "gpu", "host"),
         lambda study: functions.memory_rate(study, "host", 7),
         lambda study: functions.speedup(study, ABSENT_LINE, "openmp"),
@@ -290,12 +296,12 @@ def test_what_was_not_measured_has_no_value(study, ask):
 
 
 def test_values_of_a_text(study):
-    ask = functions.of_chapter(study)
+    ask = functions.template_names(study)
     assert ask["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
     assert ask["count"]("openmp", "threads") == r"\num{24}"
     assert ask["parallelism"]("hybrid") == "2 ranks of 8 threads"
     assert ask["machine"]("host") == code(MACHINE)
     described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
-    assert functions.gpu(chapter_study.of_chapter("gemv", described), "gpu") == "NVIDIA H200"
+    assert functions.gpu(chapter_study.study_of_chapter("gemv", described), "gpu") == "NVIDIA H200"
     assert ask["tally"]("directions").endswith("not tested")
     assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")

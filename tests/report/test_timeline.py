@@ -70,8 +70,8 @@ def test_the_legend_has_the_colours_of_the_bars_and_letters_are_white_on_dark_on
     names = [f"a quite long name of a step {number}" for number in range(4)]
     brief = [("gpu", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
     figure = draw({"there (published)": rows_of(*brief, ("host", "long", 0.0, 0.1))})
-    panel = timeline.BELOW + timeline.ABOVE + 2 * timeline.LANE
-    assert panel < figure.get_figheight() < theme.TALLEST, "room for the legend below"
+    panel = timeline.AXIS_HEIGHT + timeline.TITLE_HEIGHT + 2 * timeline.LANE_HEIGHT
+    assert panel < figure.get_figheight() < theme.MAX_HEIGHT, "room for the legend below"
     (axes,), (legend,) = figure.axes, figure.legends
     assert axes.get_title(loc="left") == "there†"
     colours = dict(zip([*names, "long"], [bar[3] for bar in bars(axes)], strict=True))

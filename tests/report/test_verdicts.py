@@ -40,7 +40,7 @@ def test_data_hold_no_latex(study):
     frame = verdicts.rows(made_chapters.full_study("backprop"))
     for column in ("text", "cause"):
         assert not frame[column].str.contains(r"[\\{}$]").any(), column
-    assert verdicts.plain(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
+    assert verdicts.plain_text(r"\texttt{cuda\_\allowbreak{}fused} \num{1.5}\,$\times$ $n^2$") == "cuda_fused 1.5 x n^2"
 
 
 def test_the_tally_counts_every_claim(study):
@@ -135,7 +135,7 @@ def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(cou
     name = r"\texttt{there}" if is_replaced else None
     assert kinds_table.numbers(merged_study)["study/verdicts/replaced"] == name
     assert (r"\texttt{here}" in kinds_table.table(merged_study)) == is_replaced
-    descent = chapter_study.of_chapter("descent", merged_study)
+    descent = chapter_study.study_of_chapter("descent", merged_study)
     if is_replaced:
         assert name in functions.verdict_machine(descent, "host")
     else:

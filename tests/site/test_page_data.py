@@ -16,7 +16,7 @@ from ladder.catalogue.workloads import load
 from ladder.records.case import Case
 from ladder.report import overview, ratios, verdicts
 from ladder.report.figures import formats
-from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.chapter_study import study_of_chapter
 from ladder.report.telling.ladder import label_of
 from ladder.site import cases, checks, compact, curves, explanations, findings, missing, page, rooflines, sides, sources
 from ladder.site.ladders import ladders
@@ -107,7 +107,7 @@ def test_a_source_says_when_and_by_which_processors(study):
 
 
 def test_the_file_of_a_new_case_is_its_record():
-    study = made_chapters.study("gemv").of(None)
+    study = made_chapters.study("gemv").for_machine(None)
     study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
     assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
 
@@ -193,11 +193,11 @@ def test_two_machines_are_compared_case_by_case(rows):
 def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
     all_ladders = ladders(study, cases.index_of(rows))
     ladder = next(ladder for ladder in all_ladders if ladder.workload == "gemv" and ladder.device == "cuda")
-    chapter = of_chapter("gemv", overview.only(study, ladder.machine))
+    chapter = study_of_chapter("gemv", overview.study_of_machine(study, ladder.machine))
     by_label = {label_of(chapter, key): chapter.find(key) for key in chapter.lines}
     for above, rung in zip(ladder.rungs, ladder.rungs[1:], strict=False):
-        assert rung.first == ratios.of(ladder.rungs[0].rows, rung.rows)
-        assert rung.is_peer or above.is_peer or rung.above == ratios.of(above.rows, rung.rows)
+        assert rung.gain_over_first == ratios.of(ladder.rungs[0].rows, rung.rows)
+        assert rung.is_peer or above.is_peer or rung.gain_over_above == ratios.of(above.rows, rung.rows)
         assert len(by_label[rung.label]) == len(rung.rows)
         assert rows[rung.case]["variant"] == rung.rows["variant"].iloc[0]
     assert ladder.best.seconds == min(rung.seconds for rung in ladder.rungs if not rung.is_peer)
@@ -216,9 +216,9 @@ def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows)
 
 
 def test_a_ladder_marks_rungs_that_are_slower_than_the_one_above(study, rows):
-    rungs = [rung for ladder in ladders(study, cases.index_of(rows)) for rung in ladder.rungs if rung.above]
+    rungs = [rung for ladder in ladders(study, cases.index_of(rows)) for rung in ladder.rungs if rung.gain_over_above]
     assert {rung.is_loss for rung in rungs} == {True, False}
-    assert all(rung.is_loss == (rung.above.high < 1 / 1.01) for rung in rungs)
+    assert all(rung.is_loss == (rung.gain_over_above.high < 1 / 1.01) for rung in rungs)
 
 
 def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(study, rows):
@@ -303,7 +303,7 @@ def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, ends, wor
 
 
 def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
-    for verdict in set(claims.WORDS) - {"not tested"}:
+    for verdict in set(claims.VERDICTS) - {"not tested"}:
         for min_ratio, max_ratio in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
             assert explanations.explanation(claim(verdict, 2.0, min_ratio, max_ratio)).endswith(".")
 
@@ -334,7 +334,7 @@ def test_without_measurements_there_is_no_sentence_but_a_page():
     [(2.0, 2.0, "2"), (1.0, None, "> 1"), (2.0, None, "≥ 2"), (None, 0.5, "≤ 0.5"), (1.5, 2.0, "1.5 to 2")],
 )
 def test_a_claimed_ratio_in_words(min_ratio, max_ratio, words):
-    assert findings.claimed(claim("as claimed", min_ratio=min_ratio, max_ratio=max_ratio)) == words
+    assert findings.claimed_text(claim("as claimed", min_ratio=min_ratio, max_ratio=max_ratio)) == words
 
 
 def test_sentences_of_ladders_name_system_machine_and_interval():

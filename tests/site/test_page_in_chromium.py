@@ -262,7 +262,7 @@ def test_a_verdict_explains_itself_and_leads_to_its_cases_and_the_rules(browser)
 def test_verdicts_sort_from_as_claimed_to_not_tested(browser):
     browser.open("results")
     browser.run("document.querySelectorAll('#verdict-table th button')[4].click()")
-    order = [claims.WORDS.index(line[4]) for line in browser.table("#verdict-table")[1:]]
+    order = [claims.VERDICTS.index(line[4]) for line in browser.table("#verdict-table")[1:]]
     assert order == sorted(order)
 
 

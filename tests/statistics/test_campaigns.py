@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ladder.errors import LadderError
-from ladder.statistics.campaigns import PROCESSES, campaigns_that_count, over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import MIN_PROCESSES, campaign_ratio, campaigns_that_count, ratio_over_campaigns
 from ladder.statistics.claims import decide
 from ladder.statistics.verdicts import outcome_of
 
@@ -26,22 +26,22 @@ DRIFT = 0.1  # of all times from the first to the last process of a campaign
 
 @cache
 def studies(campaigns, case_on_gpu=CASE_ON_GPU):
-    """Seconds of two cases with equal times over all GPUs, of shape (STUDIES, campaigns, 2, PROCESSES, 1)."""
+    """Seconds of two cases with equal times over all GPUs, of shape (STUDIES, campaigns, 2, MIN_PROCESSES, 1)."""
     rng = np.random.default_rng(campaigns)
     shape = STUDIES, campaigns
     shared_effects = GPU * rng.standard_normal(shape) + CAMPAIGN * rng.standard_normal(shape)
     case_effects = math.hypot(case_on_gpu, CASE_IN_CAMPAIGN) * rng.standard_normal((*shape, 2))
-    states = SLOW_STATE * (rng.random((*shape, 2, PROCESSES)) < SLOW_PROBABILITY) + JITTER * rng.standard_normal(
-        (*shape, 2, PROCESSES)
+    states = SLOW_STATE * (rng.random((*shape, 2, MIN_PROCESSES)) < SLOW_PROBABILITY) + JITTER * rng.standard_normal(
+        (*shape, 2, MIN_PROCESSES)
     )
-    drifts = DRIFT * rng.standard_normal(shape)[..., None] * np.linspace(0, 1, PROCESSES)
+    drifts = DRIFT * rng.standard_normal(shape)[..., None] * np.linspace(0, 1, MIN_PROCESSES)
     return np.exp(shared_effects[..., None, None] + case_effects[..., None] + drifts[..., None, :] + states)[..., None]
 
 
 @cache
 def ratios(campaigns, case_on_gpu=CASE_ON_GPU):
     """The ratio of the two cases in every study; its true value is 1."""
-    return [over_campaigns([quotient_in_turns(a, b) for a, b in study]) for study in studies(campaigns, case_on_gpu)]
+    return [ratio_over_campaigns([campaign_ratio(a, b) for a, b in study]) for study in studies(campaigns, case_on_gpu)]
 
 
 @pytest.mark.parametrize("campaigns", [3, 5, pytest.param(8, marks=pytest.mark.slow)])
@@ -96,10 +96,10 @@ def test_the_same_program_on_two_gpus_shows_no_effect_of_the_gpus():
 @pytest.mark.parametrize("campaigns", [5, 8])
 def test_the_components_of_the_variance_are_found(campaigns):
     spreads = [ratio.spread for ratio in ratios(campaigns)]
-    between = math.sqrt(np.mean([spread.between**2 for spread in spreads]))
+    between = math.sqrt(np.mean([spread.sd_between**2 for spread in spreads]))
     assert between == pytest.approx(math.sqrt(2) * math.hypot(CASE_ON_GPU, CASE_IN_CAMPAIGN), rel=0.25)
     within = math.sqrt(2 * (JITTER**2 + SLOW_STATE**2 * SLOW_PROBABILITY * (1 - SLOW_PROBABILITY)))
-    assert math.sqrt(np.mean([spread.within**2 for spread in spreads])) == pytest.approx(within, rel=0.1)
+    assert math.sqrt(np.mean([spread.sd_within**2 for spread in spreads])) == pytest.approx(within, rel=0.1)
     assert {spread.campaigns for spread in spreads} == {campaigns}
 
 
@@ -110,8 +110,8 @@ def test_a_ratio_keeps_its_spread():
 
 def test_the_drift_of_a_campaign_cancels_in_turns():
     """Both sides slow down by half during a campaign, and their ratio is exact in every pair."""
-    slower = np.linspace(1.0, 1.5, PROCESSES)[:, None]
-    ratio, variance, *_ = quotient_in_turns(3 * slower, slower)
+    slower = np.linspace(1.0, 1.5, MIN_PROCESSES)[:, None]
+    ratio, variance, *_ = campaign_ratio(3 * slower, slower)
     assert (ratio.value, ratio.low, ratio.high) == (pytest.approx(3),) * 3
     assert variance == pytest.approx(0, abs=1e-20)
 
@@ -121,7 +121,7 @@ def test_the_drift_of_a_campaign_cancels_in_turns():
 )
 def test_sides_may_have_few_or_different_numbers_of_processes(numbers, interval):
     rng = np.random.default_rng(3)
-    ratio, *_ = quotient_in_turns(*(np.exp(0.01 * rng.standard_normal((number, 2))) for number in numbers))
+    ratio, *_ = campaign_ratio(*(np.exp(0.01 * rng.standard_normal((number, 2))) for number in numbers))
     assert ratio.low <= ratio.value <= ratio.high
     if interval:
         assert (ratio.low, ratio.high) == interval
@@ -129,7 +129,7 @@ def test_sides_may_have_few_or_different_numbers_of_processes(numbers, interval)
 
 def test_a_ratio_without_a_campaign_is_refused():
     with pytest.raises(LadderError, match="needs a campaign"):
-        over_campaigns([])
+        ratio_over_campaigns([])
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_campaigns_with_few_processes_count_only_where_few_have_many(counts, nam
 
 
 def test_a_spread_has_the_fewest_processes_of_a_side():
-    sides = [(np.ones((PROCESSES, 1)), np.ones((n, 1))) for n in (PROCESSES, 4)]
-    assert over_campaigns([quotient_in_turns(*pair) for pair in sides]).spread.processes == 4
+    sides = [(np.ones((MIN_PROCESSES, 1)), np.ones((n, 1))) for n in (MIN_PROCESSES, 4)]
+    assert ratio_over_campaigns([campaign_ratio(*pair) for pair in sides]).spread.processes == 4

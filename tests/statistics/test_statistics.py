@@ -273,7 +273,7 @@ def test_equal_within_is_the_smallest_whole_per_cent_that_holds(low, high, per_c
 def test_equal_cases_are_distinguished_from_noisy_ones():
     quiet, noisy = (simulate(np.random.default_rng(14), 10, noise) for noise in (0.005, 0.1))
     verdict = compare(*quiet)
-    assert (verdict.outcome, verdict.within) == (EQUAL, 2)
+    assert (verdict.outcome, verdict.equal_percent) == (EQUAL, 2)
     assert compare(*noisy).outcome == UNDECIDED
 
 

@@ -22,7 +22,13 @@ def write_record(path, workload, variant, dtype, tuning, seconds):
     process = dict.fromkeys(("setup", "first", "check", "total"), 1.0) | {"phases": [], "curve": []}
     process |= {"samples": [2 * seconds, seconds], "checks": [{"name": "a check", "error": 0.0, "bound": 1.0}]}
     process["threads"] = {"cpus": 1, "affinity": [0], "runtimes": {}, "gpu": GPU}
-    contents = {"schema": record.SCHEMA, "machine": "here", "workload": workload, "variant": variant, "case": case.slug}
+    contents = {
+        "schema": record.SCHEMA_VERSION,
+        "machine": "here",
+        "workload": workload,
+        "variant": variant,
+        "case": case.slug,
+    }
     contents |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
     contents["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": traits.precision(case)}
     contents |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}

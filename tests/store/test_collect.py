@@ -17,7 +17,7 @@ from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.store import collect, publish, stored, study
+from ladder.store import collect, publish, study, table_files
 
 CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
@@ -96,12 +96,12 @@ def other_machine(real_record):
 
 def tables(plan, *published_folders):
     collect.collect(plan, "tables", published_folders)
-    return stored.load("tables")
+    return table_files.load("tables")
 
 
 def published_table(name):
     """A published table of `here`."""
-    return stored.published("published/here", name)
+    return table_files.read_published("published/here", name)
 
 
 def published_description():
@@ -381,12 +381,12 @@ def test_one_table_of_all_experiments(local):
     local.add(case_of(1), samples=[1.0])
     for name in ("small", "other", "empty"):
         collect.collect(local.plan(name) if name != "empty" else {**local.plan(name), "cases": []}, name)
-    collect.join(["small", "other", "empty"], "table.csv")
-    assert stored.read("table.csv")["experiment"].tolist() == ["small", "other"]
+    collect.join_samples(["small", "other", "empty"], "table.csv")
+    assert table_files.read("table.csv")["experiment"].tolist() == ["small", "other"]
     with pytest.raises(LadderError, match="The table would be empty"):
-        collect.join(["empty"], "table.csv")
+        collect.join_samples(["empty"], "table.csv")
     with pytest.raises(LadderError, match="can't be read"):
-        collect.join(["nowhere"], "table.csv")
+        collect.join_samples(["nowhere"], "table.csv")
 
 
 def test_a_publication_says_what_it_is(local, real_record):

@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 from ladder.store import TABLES, columns, data_package, published_index
 
 PUBLISHED = ROOT / data_package.ROOT
-PACKAGE = json.loads((PUBLISHED / data_package.FILE).read_text(encoding="utf-8"))
+PACKAGE = json.loads((PUBLISHED / data_package.FILE_NAME).read_text(encoding="utf-8"))
 VALUES = {
     "string": lambda column: column,
     "integer": lambda column: column.astype("int64"),
@@ -28,7 +28,7 @@ VALUES = {
 def test_the_files_say_what_the_published_folders_hold():
     for name, text in published_index.contents(PUBLISHED).items():
         assert (PUBLISHED / name).read_text(encoding="utf-8") == text, (
-            f"results/published/{name} is outdated: run `{published_index.RENEW}`"
+            f"results/published/{name} is outdated: run `{published_index.COMMAND}`"
         )
 
 
@@ -99,7 +99,9 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_column_that_nothing_describes_says_so(folder):
     main(["package"])
-    resource, checks = json.loads(Path(data_package.ROOT, data_package.FILE).read_text(encoding="utf-8"))["resources"]
+    resource, checks = json.loads(Path(data_package.ROOT, data_package.FILE_NAME).read_text(encoding="utf-8"))[
+        "resources"
+    ]
     assert checks["rows"] == 0
     described = {field["name"]: field for field in resource["schema"]["fields"]}
     assert "stranger, which doesn't say more" in described["z"]["description"]
@@ -118,7 +120,7 @@ def test_a_damaged_table_is_named(folder):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(LadderError, match=r"here/samples\.csv\.gz can't be read"):
         published_index.write()
-    assert not Path(data_package.ROOT, data_package.FILE).exists()
+    assert not Path(data_package.ROOT, data_package.FILE_NAME).exists()
 
 
 def test_every_table_has_descriptions_and_a_key_of_described_columns():

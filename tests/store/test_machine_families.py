@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from ladder.store import collect, machine_families, stored
+from ladder.store import collect, machine_families, table_files
 
 GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
 
@@ -35,7 +35,7 @@ def rows(monkeypatch):
         frame = frame if table == "samples" else frame.drop(columns="gpu")
         return frame.assign(machine=machine, experiment=experiment, process=0)
 
-    monkeypatch.setattr(stored, "published", published_rows)
+    monkeypatch.setattr(table_files, "read_published", published_rows)
 
 
 @pytest.fixture(autouse=True)
@@ -74,5 +74,5 @@ def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
 
 def test_an_experiment_of_which_nothing_was_measured_keeps_its_label(publish, monkeypatch):
     missing = pd.DataFrame({"variant": ["cublas"], "case": ["n=1"], "machine": ["one"]})
-    monkeypatch.setattr(stored, "published", lambda folder, table, experiment: pd.DataFrame())
+    monkeypatch.setattr(table_files, "read_published", lambda folder, table, experiment: pd.DataFrame())
     assert machine_families.relabel(missing, publish("one", [GPU]), "e", ("two", 2)).equals(missing)

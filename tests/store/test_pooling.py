@@ -47,17 +47,17 @@ OTHER_CASE = study.first_case(rows({8: 2.0}, threads=(1,)))
 @pytest.mark.parametrize(
     ("value", "expected"),
     {
-        "middle": (study.middle(ONE_CASE), 1.0),
+        "middle": (study.median_time(ONE_CASE), 1.0),
         "processes": (quotients.median_time(study.processes(ONE_CASE)), 1.0),
         "energy": (study.energy(ONE_CASE), 1.0),
-        "sustained": (study.middle(study.sustained(ONE_CASE)), 1.0),
-        "fastest": (study.middle(study.fastest(ONE_CASE)), 1.0),
-        "best_and_test_rows": (study.middle(study.best_and_test_rows(study.by_threads(ONE_CASE))[1]), 1.0),
-        "over": (ratios.over(ONE_CASE, 2.0).value, 0.5),
+        "sustained": (study.median_time(study.sustained(ONE_CASE)), 1.0),
+        "fastest": (study.median_time(study.fastest(ONE_CASE)), 1.0),
+        "best_and_test_rows": (study.median_time(study.best_and_test_rows(study.by_threads(ONE_CASE))[1]), 1.0),
+        "over": (ratios.over_seconds(ONE_CASE, 2.0).value, 0.5),
         "of, above": (ratios.of(ONE_CASE, OTHER_CASE).value, 0.5),
         "of, below": (ratios.of(OTHER_CASE, ONE_CASE).value, 2.0),
         "of_best": (ratios.of_best(OTHER_CASE, {1: ONE_CASE}).value, 2.0),
-        "passes": (ratios.of(*map(study.passes, (ONE_CASE, OTHER_CASE))).value, 0.5),
+        "passes": (ratios.of(*map(study.pass_totals, (ONE_CASE, OTHER_CASE))).value, 0.5),
     }.values(),
 )
 def test_what_takes_one_case_takes_the_first_of_the_plan(value, expected):
@@ -65,7 +65,7 @@ def test_what_takes_one_case_takes_the_first_of_the_plan(value, expected):
 
 
 def test_a_ratio_rests_on_the_case_that_it_is_of():
-    assert len(ratios.of(ONE_CASE, OTHER_CASE).cases) == len(ratios.over(ONE_CASE, 1.0).cases) == 1
+    assert len(ratios.of(ONE_CASE, OTHER_CASE).cases) == len(ratios.over_seconds(ONE_CASE, 1.0).cases) == 1
 
 
 def test_cells_of_tables_have_the_time_of_one_case():
@@ -82,7 +82,7 @@ def test_cells_of_tables_have_the_time_of_one_case():
 def test_summaries_are_of_a_case_each(columns):
     frame = medians.samples({"samples": rows()})
     summaries = medians.summaries(frame, columns)
-    assert len(summaries) == study.count(frame) == 4
+    assert len(summaries) == study.count_cases(frame) == 4
     assert summaries["median"].map(is_time_of_one_case).all()
     assert medians.first_cases(summaries, columns)["median"].max() < 2
 

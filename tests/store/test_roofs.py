@@ -112,11 +112,11 @@ def test_of_two_machines_each_has_its_own_ceilings():
     both_machines = two_machines()
     slow, fast = [1000, 4000, 4000, 2000, 8000], [3000, 12000, 12000, 6000, 24000]
     names = "here", "there (published)"
-    assert [roofs_of(both_machines.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
-    by_name = {name: both_machines.of(name).ceilings for name in names[::-1]}
+    assert [roofs_of(both_machines.for_machine(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    by_name = {name: both_machines.for_machine(name).ceilings for name in names[::-1]}
     from_file = Study({}, None, roofs=by_name)
-    assert [roofs_of(from_file.of(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
-    assert roofs_of(from_file.of("nowhere")) == [None] * 5
+    assert [roofs_of(from_file.for_machine(name)) for name in names] == [pytest.approx(slow), pytest.approx(fast)]
+    assert roofs_of(from_file.for_machine("nowhere")) == [None] * 5
 
 
 def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_path):
@@ -155,7 +155,7 @@ def published_study(request):
     """The study of a published machine, with only the columns and rows that shares of ceilings need."""
     samples = pd.read_csv(request.param, usecols=lambda name: name in COLUMNS, low_memory=False)
     samples = samples[samples["phase"] == "total"]
-    samples = roofs.with_ceilings(samples)
+    samples = roofs.samples_with_ceilings(samples)
     if samples.empty:
         pytest.skip("no work with a ceiling was measured there")
     return Study({"all": {"samples": samples}}, samples["machine"].iloc[0])

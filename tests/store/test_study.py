@@ -43,8 +43,8 @@ def frame(*parts):
 
 def test_the_median_of_a_case_is_that_of_the_processes_medians():
     samples = frame(rows(1.0, 1.0, 9.0), rows(3.0, 3.0, 3.0, process=1), rows(4.0, process=2))
-    assert study.middle(samples) == 3.0
-    assert study.middle(samples.iloc[:0]) is None
+    assert study.median_time(samples) == 3.0
+    assert study.median_time(samples.iloc[:0]) is None
     assert study.best_rate(samples, "flops") == 8.0
     assert study.best_rate(samples, "bytes") == 4.0
 
@@ -80,13 +80,13 @@ def test_rows_are_those_of_the_subject_in_an_experiment():
     tables = {"one": {"samples": frame(rows(1.0), rows(2.0, machine="there"), rows(3.0, phase="a"))}}
     machine = Study(tables, "there")
     assert machine.samples("one")["seconds"].tolist() == [2.0]
-    assert machine.of("here").samples("one")["seconds"].tolist() == [1.0]
-    assert machine.of("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
+    assert machine.for_machine("here").samples("one")["seconds"].tolist() == [1.0]
+    assert machine.for_machine("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
     assert machine.samples("other").empty
 
 
 def test_machines_measured_here_stand_before_published_ones():
-    assert study.ordered({"b", "a (published)", "c"}) == ["b", "c", "a (published)"]
+    assert study.sort_machines({"b", "a (published)", "c"}) == ["b", "c", "a (published)"]
 
 
 def test_each_machine_is_described_by_its_own_description():
@@ -174,7 +174,7 @@ def test_validation_tells_the_check_that_uses_most_of_its_bound():
     numbers = about.validation(machine)
     assert (numbers["checks"], numbers["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")
     assert numbers["worst-case"] == r"\texttt{tiled} of \texttt{gemm} in \texttt{float64}"
-    nearest = validation_table.nearest(machine).set_index("variant")
+    nearest = validation_table.nearest_comparisons(machine).set_index("variant")
     assert nearest.loc["tiled", ["cases", "comparisons", "error", "bound", "margin"]].tolist() == [1, 1, 0.25, 0.5, 2.0]
     assert nearest.loc["blas", ["cases", "comparisons", "check", "margin"]].tolist() == [1, 2, "c0", 2.5]
     (line,) = [line for line in validation_table.by_workload(machine).splitlines() if "texttt" in line]

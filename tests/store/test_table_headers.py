@@ -11,7 +11,7 @@ import made_up
 from conftest import ROOT
 from ladder.__main__ import main
 from ladder.errors import LadderError
-from ladder.store import TABLES, collect, data_package, headers, publish, stored
+from ladder.store import TABLES, collect, data_package, headers, publish, table_files
 
 PUBLISHED = ROOT / data_package.ROOT
 ROW = {"machine": "here", "experiment": "e", "workload": "gemv", "variant": "v", "case": 'a="1,2"', "seconds": 0.1}
@@ -22,21 +22,21 @@ ROW = {"machine": "here", "experiment": "e", "workload": "gemv", "variant": "v",
 )
 def test_a_published_table_can_be_read_and_has_all_columns(path):
     names = [*pd.read_csv(path, nrows=1)]
-    assert {*headers.required(path.name.partition(".")[0])} <= {*names}
+    assert {*headers.required_columns(path.name.partition(".")[0])} <= {*names}
     assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("text", ["", "\n"])
 def test_a_table_without_rows_gets_a_header(table, text):
-    frame = pd.read_csv(io.StringIO(headers.complete(text, table)))
-    assert [*frame] == headers.required(table)
+    frame = pd.read_csv(io.StringIO(headers.complete_header(text, table)))
+    assert [*frame] == headers.required_columns(table)
     assert frame.empty
 
 
 def test_completing_a_table_appends_columns_and_changes_no_value():
     text = pd.DataFrame([ROW, ROW | {"seconds": 1e-07}]).to_csv(index=False)
-    completed = headers.complete(text, "samples")
+    completed = headers.complete_header(text, "samples")
     before, after = text.splitlines(), completed.splitlines()
     assert all(
         line.startswith(first) and not line[len(first) :].strip(",")
@@ -44,21 +44,21 @@ def test_completing_a_table_appends_columns_and_changes_no_value():
     )
     assert after[0].startswith(before[0])
     assert ",gpu" in after[0]
-    assert headers.complete(completed, "samples") == completed
+    assert headers.complete_header(completed, "samples") == completed
 
 
 def test_a_table_that_is_published_now_has_all_columns():
     for frame in (pd.DataFrame(), pd.DataFrame([ROW])):
         text = gzip.decompress(publish.pack(frame, "samples")).decode()
-        assert {*headers.required("samples")} <= {*text.splitlines()[0].split(",")}
+        assert {*headers.required_columns("samples")} <= {*text.splitlines()[0].split(",")}
     assert publish.pack(frame, "samples") == publish.pack(frame, "samples")
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_collected_table_without_rows_has_a_header(tmp_path, table):
     collect.write_table(tmp_path, table, pd.DataFrame())
-    assert [*pd.read_csv(tmp_path / f"{table}.csv")] == headers.required(table)
-    assert stored.read(tmp_path / f"{table}.csv", table).empty
+    assert [*pd.read_csv(tmp_path / f"{table}.csv")] == headers.required_columns(table)
+    assert table_files.read(tmp_path / f"{table}.csv", table).empty
 
 
 def test_the_verb_package_completes_published_tables_once(tmp_path, monkeypatch):

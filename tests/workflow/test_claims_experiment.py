@@ -80,7 +80,7 @@ def test_a_campaign_ends_with_its_publication_and_another_begins(monkeypatch):
     campaigns.begin(claims.campaign, claims.about)
     assert claims_of().campaign == claims.campaign
     monkeypatch.setattr(campaigns, "is_published", lambda name: True)
-    monkeypatch.setattr(campaigns, "name_of", lambda about: "another")
+    monkeypatch.setattr(campaigns, "new_name", lambda about: "another")
     assert claims_of().campaign != claims.campaign
 
 
@@ -102,7 +102,9 @@ def test_without_cases_nothing_is_measured():
 def test_nothing_runs_beside_a_block():
     claims = claims_of()
     resources = BlockResources(claims.study, claims)
-    values = {name: value(job("ranks")) if callable(value) else value for name, value in resources.measuring.items()}
+    values = {
+        name: value(job("ranks")) if callable(value) else value for name, value in resources.measuring_resources.items()
+    }
     assert "mpiexec" in values.pop("mpi")
     assert values == {"timing": 1, "card": 0}
     assert resources.threads(job("first")) == resources.threads(job("ranks")) == 2
@@ -113,8 +115,8 @@ def test_on_a_cluster_the_kinds_of_nodes_have_blocks_of_their_own():
     claims = claims_of({"both": experiment(BLAS | ranks, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     assert {name: claims.machine(job(name)) for name in claims.blocks} == {"both-lab": "lab", "both-lab-mpi": "lab-mpi"}
     resources = BlockResources(claims.study, claims)
-    assert [resources.measuring["tasks"](job(name)) for name in ("both-lab", "both-lab-mpi")] == [1, 3]
-    assert resources.measuring["mpi"](job("both-lab-mpi")) == "srun"
+    assert [resources.measuring_resources["tasks"](job(name)) for name in ("both-lab", "both-lab-mpi")] == [1, 3]
+    assert resources.measuring_resources["mpi"](job("both-lab-mpi")) == "srun"
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_the_readme_says_what_was_published():
 
 
 def test_the_readmes_accuracy_is_the_lowest_after_the_last_epoch(tmp_path, monkeypatch):
-    machine, experiment = readme.LEARNING
+    machine, experiment = readme.ACCURACY_SOURCE
     curve = "machine,experiment,layers,epochs,epoch,accuracy\n"
     for epoch, accuracy in ((1, 0.5), (2, 0.95), (2, 0.9321)):
         curve += f"{machine},{experiment},784-10,2,{epoch},{accuracy}\n"
@@ -191,16 +191,16 @@ def test_the_page_and_the_paper_in_docs_are_up_to_date():
 
 
 def test_another_measurement_text_or_code_outdates_the_documents(tmp_path, monkeypatch):
-    before = documents.inputs()
+    before = documents.inputs_digest()
     for name in ("results/published/new/samples.csv.gz", "paper/paper.tex"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("changed")
     with monkeypatch.context() as patch:
         patch.setattr(documents, "ROOT", tmp_path)
-        assert documents.inputs() != before
+        assert documents.inputs_digest() != before
     monkeypatch.setattr(documents.page, "fingerprint", lambda: "changed")
-    assert documents.inputs() != before
+    assert documents.inputs_digest() != before
 
 
 def test_another_publication_changes_the_readme(tmp_path, monkeypatch):

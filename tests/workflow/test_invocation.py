@@ -71,7 +71,7 @@ def test_rules_files_that_a_rule_makes_and_files_that_exist_are_accepted(tmp_pat
 
 
 def test_a_users_figure_that_requires_a_misspelt_experiment_is_reported(capsys):
-    invocation.report_misspelt(["quick", "gemm_tile"], FIGURES)
-    invocation.report_misspelt(["other"], FIGURES)
+    invocation.report_misspelt_experiments(["quick", "gemm_tile"], FIGURES)
+    invocation.report_misspelt_experiments(["other"], FIGURES)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("ladder: The figure gemm_tilings can't be drawn: EXPERIMENTS in /mine/gemm/paper/tilings.py")

@@ -40,25 +40,25 @@ def values(resources, *arguments):
 
 def test_on_this_machine_one_job_is_timed_at_a_time_or_one_on_a_gpu():
     resources, jobs = resources_of()
-    assert values(resources.measuring, jobs["blas"]) == {"mpi": "", "timing": 1, "card": 0}
-    assert values(resources.measuring, jobs["cublas"]) == {"mpi": "", "timing": 0, "card": 1}
-    assert "mpiexec" in resources.measuring["mpi"](jobs["mpi_openmp"])
+    assert values(resources.measuring_resources, jobs["blas"]) == {"mpi": "", "timing": 1, "card": 0}
+    assert values(resources.measuring_resources, jobs["cublas"]) == {"mpi": "", "timing": 0, "card": 1}
+    assert "mpiexec" in resources.measuring_resources["mpi"](jobs["mpi_openmp"])
     assert [resources.threads(jobs[name]) for name in ("blas", "mpi_openmp", "cublas")] == [2, 2, 1]
-    assert resources.granted(jobs["mpi_openmp"], 2) == 2
-    assert resources.describing == {}
+    assert resources.granted_cores(jobs["mpi_openmp"], 2) == 2
+    assert resources.describing_resources == {}
 
 
 def test_a_case_that_shares_the_machine_is_timed_beside_others_on_all_cores():
     resources, jobs = resources_of(protocol={"share_machine": True})
-    assert values(resources.measuring, jobs["blas"]) == {"mpi": "", "timing": 0, "card": 0}
+    assert values(resources.measuring_resources, jobs["blas"]) == {"mpi": "", "timing": 0, "card": 0}
     assert [resources.threads(jobs[name]) for name in ("blas", "cublas")] == [1, 1]
-    assert resources.granted(jobs["blas"], 1) == 2
+    assert resources.granted_cores(jobs["blas"], 1) == 2
     assert resources_of(CLUSTER, protocol={"share_machine": True})[0].threads(jobs["blas"]) == 8
 
 
 def test_on_a_cluster_a_rank_gets_its_cores_and_a_job_its_kind_of_nodes():
     resources, jobs = resources_of(CLUSTER)
-    measuring = dict(resources.measuring)
+    measuring = dict(resources.measuring_resources)
     runtime = measuring.pop("runtime")
     assert [runtime(jobs["blas"], attempt) for attempt in (1, 2)] == [30, 60]
     on_cores, on_ranks = (values(measuring, jobs[name]) for name in ("blas", "mpi_openmp"))
@@ -66,14 +66,14 @@ def test_on_a_cluster_a_rank_gets_its_cores_and_a_job_its_kind_of_nodes():
     assert on_ranks.items() >= {"mpi": "srun", "tasks": 3, "cpus_per_task": 2, "nodes": 2, "gres": ""}.items()
     assert on_cores["slurm_partition"] == "p"
     assert values(measuring, jobs["cublas"])["gres"] == "gpu:h100:1"
-    assert resources.granted(jobs["mpi_openmp"], 1) == 6
-    assert resources.granted(jobs["blas"], 1) == 8
+    assert resources.granted_cores(jobs["mpi_openmp"], 1) == 6
+    assert resources.granted_cores(jobs["blas"], 1) == 8
     assert "timing" not in measuring
 
 
 def test_a_job_that_describes_a_node_gets_all_of_it():
     resources, _ = resources_of(CLUSTER)
-    describing = dict(resources.describing)
+    describing = dict(resources.describing_resources)
     assert describing.pop("runtime")(SimpleNamespace(machine="lab-gpu"), 1) == 30
     job = values(describing, SimpleNamespace(machine="lab-gpu"))
     assert (job["cpus_per_task"], job["gres"], job["nodes"], job["mpi"]) == (8, "gpu:h100:4", 1, "")
@@ -125,7 +125,7 @@ def test_each_kind_of_nodes_has_a_prelude_and_a_wrapper_of_its_own():
 def test_a_case_on_one_gpu_takes_a_part_of_a_node_that_is_shared():
     gpu = CLUSTER["gpu"] | {"share": True, "options": ["--reservation=us"], "launcher": "srun"}
     resources, jobs = resources_of(CLUSTER | {"gpu": gpu})
-    measuring = {name: value for name, value in resources.measuring.items() if name != "runtime"}
+    measuring = {name: value for name, value in resources.measuring_resources.items() if name != "runtime"}
     of_gpu, of_node = (values(measuring, jobs[name]) for name in ("cublas", "mpi_cublas"))
     shared = {
         "cpus_per_task": 2,
@@ -135,12 +135,12 @@ def test_a_case_on_one_gpu_takes_a_part_of_a_node_that_is_shared():
     }
     assert of_gpu.items() >= shared.items()
     assert (of_node["mem_mb"], of_node["slurm_extra"]) == (1000, "--exclusive --reservation=us")
-    assert resources.granted(jobs["cublas"], 1) == 2
+    assert resources.granted_cores(jobs["cublas"], 1) == 2
 
 
 def test_resources_for_other_executors_are_those_of_the_kind_of_nodes():
     resources, jobs = resources_of(CLUSTER | {"gpu": CLUSTER["gpu"] | {"resources": {"lsf_queue": "gpus"}}})
-    queue = resources.measuring["lsf_queue"]
+    queue = resources.measuring_resources["lsf_queue"]
     assert (queue(jobs["cublas"]), queue(jobs["blas"])) == ("gpus", None)
 
 

@@ -16,7 +16,7 @@ from ladder.errors import LadderError
 from ladder.planning import slurm, status
 from ladder.records import runs
 from ladder.workflow import interruption, run
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 from small_plans import CLUSTER, experiment, job_wildcards, read_plan, snakemake_workflow
 
 BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
@@ -88,10 +88,10 @@ def test_cases_of_this_machine_are_not_submitted_to_a_cluster():
 
 def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelled(monkeypatch, capsys):
     tried = []
-    monkeypatch.setattr(slurm, "require_plain", lambda: tried.append("plain"))
+    monkeypatch.setattr(slurm, "require_plain_path", lambda: tried.append("plain"))
     monkeypatch.setattr(slurm, "require_accepted", lambda site, path, kinds: tried.append((str(path), kinds)))
     monkeypatch.setattr(slurm, "require_packages", lambda cases: tried.append(len(cases)))
-    monkeypatch.setattr(slurm, "cancel_stray", lambda: ["7", "8"])
+    monkeypatch.setattr(slurm, "cancel_stray_jobs", lambda: ["7", "8"])
     study = read_plan({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
     assert tried == ["plain", 1, ("site.yaml", ["mpi"])]
@@ -194,11 +194,14 @@ def test_another_handler_stays():
 
 
 def test_a_file_that_cannot_be_read_ends_the_run_and_a_defect_does_not():
-    with pytest.raises(SystemExit, match=r"^ladder: nowhere can't be read: No such file or directory.$"), ending_run():
+    with (
+        pytest.raises(SystemExit, match=r"^ladder: nowhere can't be read: No such file or directory.$"),
+        end_run_on_mistake(),
+    ):
         Path("nowhere").read_text(encoding="utf-8")
-    with pytest.raises(SystemExit, match=r"^ladder: nowhere is full: "), ending_run("is full"):
+    with pytest.raises(SystemExit, match=r"^ladder: nowhere is full: "), end_run_on_mistake("is full"):
         Path("nowhere").read_text(encoding="utf-8")
-    with pytest.raises(KeyError), ending_run():
+    with pytest.raises(KeyError), end_run_on_mistake():
         {}["nowhere"]
 
 

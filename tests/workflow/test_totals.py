@@ -37,7 +37,7 @@ def summary_lines(**gpu):
             wildcards = job_wildcards(item.case)
             values = {
                 name: value(wildcards, **{"attempt": 1} if name == "runtime" else {}) if callable(value) else value
-                for name, value in resources.measuring.items()
+                for name, value in resources.measuring_resources.items()
             }
             output = [record.path_of(item.machine, item.case.key)]
             jobs.append(SimpleNamespace(output=output, wildcards=wildcards, resources=values))
@@ -99,6 +99,6 @@ def test_jobs_that_measure_no_case_are_counted_apart():
     path = record.path_of(plan.cases[0].machine, case.key)
     jobs = [SimpleNamespace(output=["results/machines/a.json"], resources=resources) for _ in range(2)]
     jobs.append(SimpleNamespace(output=[path], wildcards=job_wildcards(case), resources=resources))
-    head, *_, wall = totals.summary(plan, jobs, at_once=2)
+    head, *_, wall = totals.summary(plan, jobs, max_jobs=2)
     assert head.startswith("ladder: 3 jobs for the cluster, 1 of them measurements, at most 1.5 node-hours")
     assert wall.startswith("  With 2 jobs at a time at most 1 h")

@@ -425,7 +425,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
     table = (study.folder / "results/table.csv").read_text()
     for path in records.values():
         samples = sum(len(process["samples"]) for process in record.read(path)["processes"])
-        assert table.count(f'"{record.from_path(path.stem)}"') == samples
+        assert table.count(f'"{record.restore_commas(path.stem)}"') == samples
 
 
 # A verb's stand-in: it reports its start, and waits for a program, as for a compiler.

@@ -16,7 +16,7 @@ from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import backprop
@@ -321,7 +321,7 @@ def test_a_resumed_training_has_the_bits_of_an_uninterrupted_one(digits):
                 for name, array in saved.items():
                     problem.inputs[name][...] = array
             backprop.fill(problem.inputs, sizes, round, digits)
-            in_order(Steps.of(workloads.load_variant("backprop", "blas").setup(problem, threads=2)).run)()
+            chain_steps(Steps.of(workloads.load_variant("backprop", "blas").setup(problem, threads=2)).run)()
         results.append({name: array.copy() for name, array in problem.inputs.items()})
     assert all(np.array_equal(results[0][name], results[1][name]) for name in results[0])
 

@@ -19,7 +19,7 @@ from made_up import chapters as made_chapters
 
 WITH_CLAIMS = [name for name, files in CHAPTERS.items() if "verdicts" in files.tables]
 # Functions that have a value only with several machines or memory nodes, or with unusual results.
-CONDITIONAL = {"other_machine", "binding_alone", "slower_broadcast", "beyond"}
+CONDITIONAL = {"other_machine", "binding_speedup", "broadcast_slowdown", "phases_over_call", "verdict_machine"}
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
 VERDICT_WORDS = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")
@@ -54,7 +54,7 @@ def text_and_missing(workload):
 
     recording = {name: record_missing(name, value) for name, value in chapter.text_functions(workload).items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, "of_chapter", lambda study: recording)
+        patch.setattr(functions, "template_names", lambda study: recording)
         return gapless_text(workload, full_study(workload)), [call for call in missing if call[0] not in CONDITIONAL]
 
 
@@ -90,7 +90,7 @@ def test_tables_have_a_row_for_each_claim_and_each_case_of_a_line(workload):
     study = chapter.study(workload)
     cases = {tuple(study.find(key)[["variant", "case"]].iloc[0]) for keys in study.table for key in keys}
     assert rows["ladder"] == len(cases)
-    drawn = [key for keys in ladders.groups_of(study).values() for key, _ in ladders.distinct_cases(study, keys)]
+    drawn = [key for keys in ladders.lines_by_panel(study).values() for key, _ in ladders.distinct_cases(study, keys)]
     methods = {ladders.rung(study, key, study.find(key), ()).method for key in drawn}
     lines = map(study.line, study.figure)
     assert [line for line in lines if not {line.variant, line.tuning.get("product")} & methods] == []
@@ -143,7 +143,7 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
     """Otherwise it names one machine for the host and one for the GPU; without a GPU, only the host's."""
     host, drops = made_chapters.study(workload, drop=gpus, machine="here"), (None, lambda case: not gpus(case))
     combined, gpu = (made_chapters.study(workload, drop=drop, machine="there (published)") for drop in drops)
-    studies = host, made_up.merge(host, combined).of("here"), made_up.merge(host, gpu).of("here")
+    studies = host, made_up.merge(host, combined).for_machine("here"), made_up.merge(host, gpu).for_machine("here")
     host_only, together, separate = (chapter.machines(workload, study) for study in studies)
     roles = {"host", "gpu"} & {*host_only}
     assert {together[role] for role in roles} == {"there (published)"}

@@ -29,24 +29,24 @@ VALUES = {
     "mlp": {
         'sum_of_operations(select("small/cublas", graph="off"))': "36 micro second",
         'time("small/cublas")': "36 micro second",  # of a batch
-        'speedup(*(claims.one_by_one(name).part("tn") for name in ("cuda_naive", "cuda_shared")))': "1.5 x",
+        'speedup(*(claims.deep_launches(name).phase("tn") for name in ("cuda_naive", "cuda_shared")))': "1.5 x",
         # `nt` takes 0.2 of the products' time and `nn` 0.5, for 2.01e6 and 2.794e6 multiply-adds per image.
-        'per_flop(claims.one_by_one("cuda_naive"), "nt", "nn")': "0.56 x",
+        'per_flop(claims.deep_launches("cuda_naive"), "nt", "nn")': "0.56 x",
         'speedup("copies/cublas", select("copies/cublas", memory="pinned"))': "3.8 x",
     },
     "backprop": {
         "epochs_to_error()": "3",  # by the rule 1 / epoch
         'time_to_error(select("numpy_loop", "learning"))': "94 milli second",
         # The gain by code is over the earlier study's last program. Its time is for an unknown number of images.
-        "speedup(earlier.THEN[0].theirs, earlier.THEN[0].best)": "5.7 x",
-        "earlier.THEN[0].seconds": "None",
+        "speedup(earlier.EARLIER_TIMES[0].program, earlier.EARLIER_TIMES[0].best)": "5.7 x",
+        "earlier.EARLIER_TIMES[0].seconds": "None",
     },
     "descent": {
         'time("cuda_persistent")': "2.0 micro second",
         # One call of each kernel takes 2 us and 4 ps per element of a matrix, of which `product` and `reduction` have
         # 512 x 512. Two products take 20.2 us in all, in the earlier study 813 us.
         "seconds(kernels_now(earlier.calls(1)), 2)": "14 micro second",
-        "factor(THEN[0].seconds / kernels_now(earlier.calls(2)))": "40 x",
+        "factor(EARLIER_TIMES[0].seconds / kernels_now(earlier.calls(2)))": "40 x",
         'factor(kernels_now(earlier.calls(2)) / median("cuda_persistent"))': "10 x",
         # 50 steps of 107 GB each at 4.3 TB/s, where the ceiling is 4.4 TB/s.
         'share(select("cuda_fused", "largest"))': "97 percent",
@@ -57,18 +57,18 @@ VALUES = {
         'speedup(solve("direct"), solve("cg", "cuda_symmetric"))': "610 x",
         # At n = 4096 CG takes 0.78 ms. To 1e-4 it needs 46 steps at kappa = 100 and 150 at kappa = 1000, where the
         # curve has every tenth step.
-        'seconds(more_steps() * median(solve("cg", n=4096)), 2)': "2.5 milli second",
+        'seconds(step_ratio() * median(solve("cg", n=4096)), 2)': "2.5 milli second",
         'steps_of("cg", 10)': "15",
-        'number(residuals.true("steepest recomputed", 10), 2)': "1.1e-6",
+        'number(residuals.true_residual("steepest recomputed", 10), 2)': "1.1e-6",
         # Recomputed every 50 steps: at step 100 the residual jumps to 1e-6, and in the next 40 it falls by (9 / 11)^40.
-        'number(residuals.least_after_jump("steepest recomputed", 10), 2)': "3.3e-10",
+        'number(residuals.min_after_jump("steepest recomputed", 10), 2)': "3.3e-10",
         'number(residuals.rate("steepest", 10), 4)': "0.8182",  # in theory 9 / 11
         "residuals.steepest_error(3.0, [0, 1, 3])": "[1. 0.5 0.125]",
         "residuals.conjugate_bound(9.0, [0, 1, 3])": "[1. 1. 0.25]",
         # Two products with A and two with a row, each with three passes of sums of eight, and four vector kernels.
         'model.launch_count("cuda_version2", 512)': "20",
-        "seconds(earlier.total(earlier.calls(1)), 2)": "500 micro second",
-        "seconds(earlier.total(earlier.calls(2)), 2)": "810 micro second",
+        "seconds(earlier.total_seconds(earlier.calls(1)), 2)": "500 micro second",
+        "seconds(earlier.total_seconds(earlier.calls(2)), 2)": "810 micro second",
         'energy("cublas")': "400 milli joule",  # of the graph alone
     },
     "dcgan": {
@@ -78,12 +78,12 @@ VALUES = {
         'speedup(select("window", epilogue="separate"), select("window", graph="on"))': "1.9 x",
         # With the study's kernels, a picture takes 100 us on one GPU. A call for few pictures takes 0.5 ms more, and on
         # two GPUs 1 ms, so two are as fast for ten pictures. A start takes 0.4 s on one GPU and 0.7 s on two.
-        'pays("ranks-then", 2)': "pay off from 10 ",
-        'pays("ranks-then", 2, with_start=True)': "pay off at no measured number of pictures, from 10 to 5248",
-        'time(lines.cold_start(lines.on_gpus("ranks-then", "ranks", 2, earlier.NUMBERS[0])))': "700 milli second",
-        "[digits(median(side)) for side in (earlier.THEN[0].theirs, earlier.THEN[0].best)]": "['0.962', '0.716']",
-        'efficiency_on("tapered", "most GPUs", most_gpus())': "50 percent",
-        'efficiency_on("graph", "most GPUs", 4, weak=True)': "80 percent",
+        'pay_off("ranks-then", 2)': "pay off from 10 ",
+        'pay_off("ranks-then", 2, with_start=True)': "pay off at no measured number of pictures, from 10 to 5248",
+        'time(lines.cold_start(lines.gpu_run("ranks-then", "ranks", 2, 10)))': "700 milli second",
+        "[digits(median(x), 3) for y in earlier.EARLIER_TIMES for x in (y.program, y.best)]": "['0.962', '0.716']",
+        'efficiency_on_gpus("tapered", "most GPUs", largest_gpu_count())': "50 percent",
+        'efficiency_on_gpus("graph", "most GPUs", 4, weak=True)': "80 percent",
         # In half precision an 8-bit picture takes 0.6 us; copying one in float32 takes 1.4 us.
         'seconds(lines.IMAGES * median(select("uint8", math="float16")))': "3.15 milli second",
     },
@@ -198,7 +198,7 @@ def test_a_model_charges_what_limits_a_rung(workload, has_rates, monkeypatch):
     for name in ("gpu_bandwidth", "link", "products", "multiply_adds"):
         monkeypatch.setattr(rates, name, lambda *_, name=name, **__: known_rates.get(name))
     monkeypatch.setattr(rates, "bandwidths", lambda study: {1: 25e9, 4: 100e9})
-    model, (default, *rows) = chapter_study.module(workload, "model"), PREDICTED[workload]
+    model, (default, *rows) = chapter_study.chapter_module(workload, "model"), PREDICTED[workload]
     for row, seconds in ((default | row, seconds) for row, seconds in rows):
         if has_rates or "cuda" in row["device"]:
             expected = seconds if has_rates else None

@@ -56,7 +56,7 @@ def test_elements_that_are_copied_singly_cost_more():
 @pytest.mark.parametrize(("address", "columns", "aligned"), [(256, 2, True), (256, 3, False), (264, 2, False)])
 def test_rows_are_aligned_if_each_begins_at_a_multiple_of_16_bytes(address, columns, aligned):
     assert cuda_tma.is_aligned(address, columns) is aligned
-    *_, stride = cuda_tma.maps(264, (5, 3), True, 64)
+    *_, stride = cuda_tma.tensor_maps(264, (5, 3), True, 64)
     assert stride == np.int32(3)
 
 

@@ -16,7 +16,7 @@ from ladder.catalogue import setup_arguments, traits, workloads
 from ladder.cuda import dependent_launch
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import dcgan
@@ -65,7 +65,7 @@ def has_failed(problem, round=0, precision="float32"):
 def run(problem, variant="host", **tuning):
     tuning |= {"threads": 2} if "threads" in setup_arguments.tunings("dcgan", variant) else {}
     steps = Steps.of(workloads.load_variant("dcgan", variant).setup(problem, **tuning))
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
 
 
 def draw(network_values, latents, channels, layer=defined_result, swapped=()):
@@ -92,7 +92,7 @@ def draw(network_values, latents, channels, layer=defined_result, swapped=()):
 
 @pytest.mark.parametrize("channels", [8, pytest.param(16, marks=pytest.mark.slow)])
 def test_the_reference_follows_the_definition(channels):
-    expected = draw(network.random(channels, 1), network.latents(1), channels)
+    expected = draw(network.random_network(channels, 1), network.latents(1), channels)
     assert np.abs(compute_reference(channels)["pictures"] - expected).max() < 1e-12
 
 
@@ -106,7 +106,7 @@ def test_operations_are_those_that_the_earlier_study_counts():
 
 @pytest.mark.parametrize("channels", [8, pytest.param(64, marks=pytest.mark.slow)])
 def test_random_networks_hide_nothing(channels):
-    parts = layout.parts(network.random(channels, 1), channels)
+    parts = layout.arrays(network.random_network(channels, 1), channels)
     for index in range(4):
         beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
         assert np.abs(beta).min() > 0.25
@@ -145,7 +145,7 @@ def test_batches_of_a_group_share_the_first_layer(epilogue, monkeypatch):
     monkeypatch.setattr(on_host, "even_groups", lambda images, batch: groups)
     problem = problem_of(sizes_of(17), round=1)
     steps = on_host.setup(problem, threads=2, epilogue=epilogue)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     assert not has_failed(problem, round=1)
     phases = [name for name, _ in steps.run]
     assert [phases.count(name) for name in ("projection", "layer 1", "layer 2", "layer 4")] == [2, 2, 4, 4]
@@ -176,7 +176,7 @@ def test_pytorch_is_right_if_compiled(turned, torch_compiler):
     problem = problem_of(sizes_of(17, 64))
     steps = workloads.load_variant("dcgan", "pytorch").setup(problem, threads=1, batch=16, compiled="on", turned=turned)
     with torch_compiler.set_stance("fail_on_recompile"):
-        in_order([*steps.prepare, *steps.run])()
+        chain_steps([*steps.prepare, *steps.run])()
     assert not has_failed(problem)
 
 
@@ -202,7 +202,7 @@ def tf32(values):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_wrong_network_is_detected(fault):
     problem = problem_of(sizes_of(17))
-    arguments = network.random(8, 1), problem.latents, 8
+    arguments = network.random_network(8, 1), problem.latents, 8
     problem.pictures[...] = draw(*arguments)
     assert not has_failed(problem)
     problem.pictures[...] = draw(*arguments, **FAULTS[fault])
@@ -448,7 +448,7 @@ def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
     parts = [part for group in groups for part in group]
     assert [number for part in parts for number in range(images)[part]] == list(range(images))
     lengths = [batches.length(part) for part in parts]
-    assert max(batches.length(batches.images_of(group)) for group in groups) <= batch
+    assert max(batches.length(batches.group_images(group)) for group in groups) <= batch
     assert lengths[-1] <= max(batch // 8, batches.TILE)
 
 
@@ -464,7 +464,7 @@ def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
 
 @pytest.mark.parametrize(("images", "gpus"), [(1, 4), (5, 4), (8, 2), (5248, 3)])
 def test_gpus_have_equal_shares_and_none_is_empty(images, gpus):
-    shares = home.shares_of(images, gpus)
+    shares = home.image_shares(images, gpus)
     assert [number for share in shares for number in range(images)[share]] == list(range(images))
     lengths = [share.stop - share.start for share in shares]
     assert len(shares) == min(images, gpus)

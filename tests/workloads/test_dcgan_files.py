@@ -91,8 +91,8 @@ def generate(folder, output, advance=lambda done: None):
 
 @pytest.mark.parametrize("images", [1, 2, 17])
 def test_a_network_of_the_study_is_applied_as_defined(tmp_path, monkeypatch, images):
-    monkeypatch.setattr(generation, "CHUNKS", {"host": 8})
-    monkeypatch.setattr(generation, "PART", 3)
+    monkeypatch.setattr(generation, "CHUNK_SIZES", {"host": 8})
+    monkeypatch.setattr(generation, "IMAGES_PER_UPDATE", 3)
     expected = draw_all(arrays(), write_files(tmp_path, images, arrays()))
     assert np.abs(expected).max() > 0.3
     progress = []
@@ -238,14 +238,14 @@ TIMES = {1: {10: (0.1, 1.0), 1000: (10.0, 11.0)}, 2: {10: (0.2, 3.0), 1000: (5.0
     [(10, 8, 1), (1000, 1, 1), (1000, 2, 2), (1000, 4, 4), (400, 2, 1), (410, 2, 2), (10**6, 2, 2), (10**6, 8, 4)],
 )
 def test_the_fastest_number_of_gpus_is_used(images, available, expected):
-    assert gpu_counts.best(TIMES, images, available) == expected
-    assert gpu_counts.best({}, images, available) == 1
+    assert gpu_counts.best_count(TIMES, images, available) == expected
+    assert gpu_counts.best_count({}, images, available) == 1
 
 
 def test_beyond_the_largest_measured_number_of_images_time_grows_as_in_a_call():
     half, same = ({1: {10: (1.0, 2.0)}, 2: {10: (seconds, 7.0)}} for seconds in (0.5, 1.0))
-    assert [gpu_counts.best(half, images, 2) for images in (110, 111)] == [1, 2]
-    assert gpu_counts.best(same, 10**9, 2) == 1
+    assert [gpu_counts.best_count(half, images, 2) for images in (110, 111)] == [1, 2]
+    assert gpu_counts.best_count(same, 10**9, 2) == 1
 
 
 def test_times_are_those_of_the_tuning_of_the_verb(tmp_path):
@@ -253,11 +253,11 @@ def test_times_are_those_of_the_tuning_of_the_verb(tmp_path):
     rows = gpu_counts.rows_of(frame[frame["phase"] == "total"])
     for name, model in (("a", "NVIDIA H200"), ("b", "another GPU")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / gpu_counts.TIMES).write_text(json.dumps(rows))
+        (tmp_path / name / gpu_counts.TIMES_FILE).write_text(json.dumps(rows))
         description = made_up.description() | {"gpus": [{"name": model}]}
         (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
     variant, tuning = formats.VARIANTS["offload"]
-    sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
+    sizes = gpu_counts.drop_key(complete("dcgan", {"images": 1, "channels": 512}), "images")
     times = gpu_counts.published_times("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(times) == {1, 2, 4}
     seconds, start = times[1][5248]
@@ -275,14 +275,14 @@ def test_times_are_those_of_the_tuning_of_the_verb(tmp_path):
 
 
 def test_published_times_of_several_gpus_are_read():
-    sizes = gpu_counts.without(complete("dcgan", {"images": 1, "channels": 512}), "images")
+    sizes = gpu_counts.drop_key(complete("dcgan", {"images": 1, "channels": 512}), "images")
     times = gpu_counts.published_times("dcgan", sizes, *formats.VARIANTS["offload"], "NVIDIA H200")
     images = max(set(times[1]) & set(times[2]))
     assert 0 < times[2][images][0] < times[1][images][0] < times[1][images][1]
-    assert gpu_counts.best(times, images, 2) == 1
+    assert gpu_counts.best_count(times, images, 2) == 1
 
 
 def test_the_study_measures_the_tuning_of_the_verb():
     experiments = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
     variant, tuning = formats.VARIANTS["offload"]
-    assert gpu_counts.without(experiments["dcgan_cards"]["variants"][variant], "gpus") == tuning
+    assert gpu_counts.drop_key(experiments["dcgan_cards"]["variants"][variant], "gpus") == tuning

@@ -56,8 +56,8 @@ def test_the_exported_network_is_the_generator(learning):
     latents = network.latents(1)
     with torch.no_grad():
         expected = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
-    parts = layout.parts(values.astype(np.float64), CHANNELS)
-    pictures = exact.generate(parts, latents.astype(np.float64), exact.Exact())
+    parts = layout.arrays(values.astype(np.float64), CHANNELS)
+    pictures = exact.generate(parts, latents.astype(np.float64), exact.ExactArithmetic())
     assert np.abs(pictures).max() > 0.3
     assert np.abs(pictures - expected).max() < 1e-12
     assert not (values.view(np.uint32) & 0x1FFF).any(), "more than 11 significant bits"
@@ -70,13 +70,13 @@ def test_statistics_are_those_of_the_rounded_weights(learning):
     torch.manual_seed(2)
     generator, latents = learning.Generator(8), torch.randn(64, 100)
     generator.calibrate(latents)
-    parts = layout.parts(generator.network(8).astype(np.float64), 8)
-    values = exact.project(parts, latents.double().numpy(), exact.Exact())
+    parts = layout.arrays(generator.network(8).astype(np.float64), 8)
+    values = exact.project(parts, latents.double().numpy(), exact.ExactArithmetic())
     for index in range(4):
         assert np.allclose(parts[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
         assert np.allclose(parts[f"bn{index}_variance"], values.var((0, 1, 2)), rtol=1e-3)
         values = exact.transposed_convolution(
-            parts, index + 1, exact.normalise(parts, index, values, exact.Exact()), exact.Exact()
+            parts, index + 1, exact.normalise(parts, index, values, exact.ExactArithmetic()), exact.ExactArithmetic()
         )
 
 
@@ -169,7 +169,7 @@ def test_cases_read_the_trained_network(tmp_path):
 @pytest.mark.slow
 def test_the_reference_draws_with_the_trained_network():
     sizes = sizes_of(1, 8)
-    references = reference.compute(sizes | {"weights": "trained"}, network.random(8, 7))
+    references = reference.compute(sizes | {"weights": "trained"}, network.random_network(8, 7))
     assert (references["pictures"] == reference.compute(sizes | {"seed": 1}, None)["pictures"]).mean() < 0.1
     assert set(references) == {"pictures", *(f"drift_{name}" for name in reference.PRECISIONS)}
 
@@ -192,12 +192,12 @@ def test_a_broken_network_is_refused(tmp_path, change, words):
 
 
 def test_the_sheet_has_all_pictures_of_the_pool_in_order(tmp_path):
-    weights = network.random(8, 1)
+    weights = network.random_network(8, 1)
     gallery.write(tmp_path / "pictures.png", weights, 8)
     sheet = imread(tmp_path / "pictures.png")[..., :3] * 255
     assert sheet.shape == (256, 1024, 3)
     expected = exact.generate(
-        layout.parts(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.Exact()
+        layout.arrays(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.ExactArithmetic()
     )
     for row, column in [(0, 0), (1, 0), (0, 1), (3, 15)]:
         tile = sheet[64 * row : 64 * row + 64, 64 * column : 64 * column + 64]

@@ -114,13 +114,13 @@ def become_second(monkeypatch, array, node=(0, 1), **wrong):
     world = SimpleNamespace(rank=1, bcast=lambda _: (*message.values(), array.shape, array.dtype))
     monkeypatch.setattr(mpi_cuda, "communicator", lambda: world)
     monkeypatch.setattr(MPI_CUDA, "is_first", lambda: False)
-    monkeypatch.setattr(mpi_cuda, "neighbours", lambda: SimpleNamespace(allgather=lambda _: list(node)))
+    monkeypatch.setattr(mpi_cuda, "node_communicator", lambda: SimpleNamespace(allgather=lambda _: list(node)))
 
 
 def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked_arrays):
     array = MPI_CUDA.empty((3, 5), "float32")
     become_second(monkeypatch, array)
-    other = MPI_CUDA.shared(None)
+    other = MPI_CUDA.map_shared(None)
     assert locked_arrays == [60, 60]
     assert (other.shape, other.dtype) == ((3, 5), np.float32)
     other[...] = np.arange(15).reshape(3, 5)
@@ -131,7 +131,7 @@ def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked_
 
 def test_a_rank_of_another_node_does_not_share_the_array(monkeypatch, locked_arrays):
     become_second(monkeypatch, MPI_CUDA.empty((3, 5), "float32"), node=(1, 2))
-    assert MPI_CUDA.shared(None) is None
+    assert MPI_CUDA.map_shared(None) is None
 
 
 def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked_arrays):
@@ -139,7 +139,7 @@ def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked_arrays):
     for wrong in ({"process": 2**22 + 1}, {"file": 10**6}, {"file": other.base.file}):
         become_second(monkeypatch, array, **wrong)
         with pytest.raises(LadderError, match=r"Rank 1 can't map the memory of the first rank, .* one container"):
-            MPI_CUDA.shared(None)
+            MPI_CUDA.map_shared(None)
 
 
 def test_a_file_is_open_as_long_as_a_view_of_its_array(locked_arrays):

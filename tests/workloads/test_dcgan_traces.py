@@ -10,7 +10,7 @@ from ladder import cuda
 from ladder.catalogue import traits
 from ladder.cuda import trace
 from ladder.harness import traces
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.records.case import Case
 from ladder.workloads.dcgan import cuda as cuda_variant
 from ladder.workloads.dcgan import gpu, home
@@ -129,7 +129,7 @@ def test_on_one_gpu_each_step_follows_the_previous_one(gpus):
         ("card", "projection", 4.0, 4.0),
         ("card", "layer 1", 4.0, 5.0),
     ]
-    in_order(steps.run)()
+    chain_steps(steps.run)()
     assert cuda_variant.setup(problem_of(201), batch=1).trace is None
 
 
@@ -139,7 +139,7 @@ def test_on_a_real_gpu_a_copy_follows_its_batch_and_all_pictures_are_right(index
     case = Case("dcgan", "home", test_dcgan.sizes_of(101, 64), test_dcgan.HOME_TUNINGS[index])
     problem = test_dcgan.problem_of(case.sizes)
     steps = home.setup(problem, **case.tuning)
-    in_order(steps.prepare)()
+    chain_steps(steps.prepare)()
     rows = traces.validate(steps.trace(), case)
     assert not test_dcgan.has_failed(problem, precision=traits.precision(case))
     kernels_end = {name: end for lane, name, _, end in rows if lane.startswith("compute")}

@@ -174,7 +174,7 @@ def test_a_residual_of_zero_ends_a_solve(algorithm, dtype):
 def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_faster(kappa):
     for n in (64, 65, 1000):
         equations = system.from_sizes(sizes_of(n=n, kappa=kappa, dtype="float64"), 0)
-        exact = trajectory.Exact(equations, 2.0**-53)
+        exact = trajectory.ExactArithmetic(equations, 2.0**-53)
         steepest = np.sqrt(trajectory.solve(equations, "steepest", 40, 0.0, exact).history)
         np.testing.assert_allclose(steepest[1:] / steepest[:-1], (kappa - 1) / (kappa + 1), rtol=1e-9)
         equations = system.from_sizes(sizes_of(n=n, kappa=kappa, dtype="float64", start="random"), 0)
@@ -187,7 +187,9 @@ def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_
 
 def steps_to(equations, algorithm, tolerance):
     """The number of steps of an exact solve to a tolerance."""
-    history = trajectory.solve(equations, algorithm, 10_000, tolerance, trajectory.Exact(equations, 2.0**-53)).history
+    history = trajectory.solve(
+        equations, algorithm, 10_000, tolerance, trajectory.ExactArithmetic(equations, 2.0**-53)
+    ).history
     return int(np.argmax(np.array(history) <= tolerance**2 * history[0]))
 
 
@@ -200,7 +202,7 @@ def test_jacobi_takes_fewer_steps_if_the_diagonal_varies():
 @pytest.mark.parametrize("scaling", descent.SIZES["scaling"])
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 64, 257])
 def test_the_system_has_its_documented_properties(monkeypatch, n, scaling):
-    monkeypatch.setattr(system, "PART", 13)
+    monkeypatch.setattr(system, "CHUNK_COLUMNS", 13)
     for dtype, round in itertools.product(DTYPES, (0, 1)):
         problem = problem_of(round, n=n, kappa=50.0, start="random", scaling=scaling, dtype=dtype)
         equations, matrix = system.from_sizes(problem.sizes, round), problem.matrix.astype(float)

@@ -185,17 +185,17 @@ def test_the_cost_is_the_true_traffic(kernel, flops, elements):
 @pytest.mark.parametrize("load", [4, 8, 12, 16])
 def test_passes_end_with_one_sum_and_cover_all_elements(load):
     for n in (*SIZES, 4097):
-        lengths = passes.lengths(n, load)
+        lengths = passes.pass_lengths(n, load)
         assert lengths[-1] == 1
         for previous, length in itertools.pairwise((n, *lengths)):
             assert (length - 1) * load < previous <= length * load
-    assert passes.lengths(load**2, load) == [load, 1]
+    assert passes.pass_lengths(load**2, load) == [load, 1]
 
 
 def test_a_load_is_the_earlier_studys():
     loads = {16: 4, 64: 8, 144: 12, 256: 4, 512: 8}
-    assert {n: passes.load_of(n) for n in loads} == loads
-    assert {passes.load_of(n) for n in (17, 32, 65, 1000)} == {4}  # no power of a load
+    assert {n: passes.study_load(n) for n in loads} == loads
+    assert {passes.study_load(n) for n in (17, 32, 65, 1000)} == {4}  # no power of a load
 
 
 def test_the_earlier_study_counted_the_elements_written():

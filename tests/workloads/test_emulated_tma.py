@@ -73,8 +73,8 @@ def task(index, form, shape, addend, split, shifted):
     tiling, (m, n, k), generator = TILINGS[index], shape, np.random.default_rng(sum(shape))
     a, b, c = (generator.integers(-9, 10, sides).astype(float) for sides in ((m, k), (k, n), (m, n)))
     stored = a.T if form == "tn" else a, b.T if form == "nt" else b
-    a_maps = cuda_tma.maps(8 * shifted, stored[0].shape, form != "tn", tiling["bm"])
-    b_maps = cuda_tma.maps(8 * shifted, stored[1].shape, form == "nt", tiling["bn"])
+    a_maps = cuda_tma.tensor_maps(8 * shifted, stored[0].shape, form != "tn", tiling["bm"])
+    b_maps = cuda_tma.tensor_maps(8 * shifted, stored[1].shape, form == "nt", tiling["bn"])
     tiles = -(-m // tiling["bm"]) * -(-n // tiling["bn"])
     blocks, split_tiles = (tiles, 0) if split is None else (split[0], min(tiles, split[1]))
     numbers = [FORMS.index(form), *shape, ADDENDS.index(addend), 15 * shifted, blocks, split_tiles]

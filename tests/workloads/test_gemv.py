@@ -15,7 +15,7 @@ from ladder.catalogue import setup_arguments, workloads
 from ladder.devices import chunked
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import gemv
@@ -357,7 +357,7 @@ def test_elements_beyond_the_range_of_32_bit_indices_are_read(variant):
     problem.matrix[...], problem.x[...], problem.y[...] = 0, 1, np.nan
     steps = Steps.of(workloads.load_variant("gemv", variant).setup(problem))
     problem.matrix[0, 0], problem.matrix[-1, 0], problem.matrix[-1, -1] = 1, 2, 4
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     y = problem.y.get()
     assert (y[0], y[-1], y[1:-1].any()) == (1, 6, False)
 

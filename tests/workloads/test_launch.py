@@ -23,13 +23,13 @@ def gpu(monkeypatch):
 def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dtype):
     tilings = binaries.choices("gemm", variant, dtype)
     area = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
-    large = launch.fastest(tilings, 4096, 4096, 4096)
+    large = launch.fastest_tiling(tilings, 4096, 4096, 4096)
     assert area[id(large)] == max(area.values())
     assert large["splitk"] == 1
-    small = launch.fastest(tilings, 100, 300, 784)
+    small = launch.fastest_tiling(tilings, 100, 300, 784)
     assert area[id(small)] < area[id(large)]
     assert small["splitk"] > 1
-    assert launch.fastest(tilings, 784, 300, 60000)["splitk"] > 1
+    assert launch.fastest_tiling(tilings, 784, 300, 60000)["splitk"] > 1
 
 
 def test_a_tiling_is_given_in_full_or_not_at_all():

@@ -16,7 +16,7 @@ from ladder.data import dataset
 from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import mlp
@@ -67,7 +67,7 @@ class Training:
         mlp.fill(self.problem.inputs, sizes, 0, digits)
         tuning |= {"threads": 1} if "threads" in setup_arguments.tunings("mlp", variant) else {}
         steps = workloads.load_variant("mlp", variant).setup(self.problem, **tuning)
-        self.run = in_order(Steps.of(steps).run)
+        self.run = chain_steps(Steps.of(steps).run)
 
     def epoch(self, round, run=None):
         mlp.fill(self.problem.inputs, self.sizes, round, self.digits)
@@ -300,7 +300,7 @@ def test_a_skipped_last_batch_is_detected(digits, compute_reference, dtype):
     training = Training(digits, sizes, product="blas")
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
     steps_of_batch = len(steps) // mlp.steps(sizes)
-    training.epoch(0, in_order(steps[:-steps_of_batch]))
+    training.epoch(0, chain_steps(steps[:-steps_of_batch]))
     assert "loss" in training.failed(0, compute_reference(sizes)), "its loss is unwritten"
     training.problem.loss[-1] = compute_reference(sizes)["loss"][0, -1]
     assert {"w1", "b1", "w2", "b2"} == training.failed(0, compute_reference(sizes))
@@ -410,7 +410,7 @@ def test_the_blas_runs_on_the_threads_of_numba(threads):
         "from ladder.workloads import gemm\n"
         "from ladder.workloads.gemm import blas\n"
         "from ladder.workloads.mlp import blas_threads\n"
-        f"print(blas_threads.share({threads}))\n"
+        f"print(blas_threads.share_threads({threads}))\n"
         "multiply, generator = blas.product('nn'), np.random.default_rng(1)\n"
         "for m, n, k in [(1, 1, 1), (17, 65, 1), (257, 301, 129), (65, 1025, 513)]:\n"
         "    a, b, out = generator.random((m, k)), generator.random((k, n)), np.full((m, n), np.nan)\n"

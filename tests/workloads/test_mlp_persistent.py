@@ -76,7 +76,7 @@ def train(dtype="float32", tile=DEFAULT_TILE, device=None, **changes):
     sizes = workloads.complete("mlp", SMALL | changes) | {"dtype": dtype}
     device = device or emulator.guarded_host()
     problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
-    staged = device.staging(problem.inputs)
+    staged = device.staging_arrays(problem.inputs)
     run = cuda_persistent.setup(problem, **tile)
     references, failed = compute_reference(tuple(mlp.reference_sizes(sizes).items())), set()
     for round in range(sizes["epochs"]):

@@ -111,7 +111,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     }
     studies = [made_chapters.study("gemv", drop=drop, machine=name) for name, drop in drops.items()]
     assert [*chapter.machines("gemv", studies[-1]).values()] == ["here", None, None, None]
-    all_machines = made_up.merge(*studies).of("here")
+    all_machines = made_up.merge(*studies).for_machine("here")
     assert [*chapter.machines("gemv", all_machines).values()] == ["b (published)"] * 3 + ["c (published)"]
     assert text_functions("gemv", all_machines)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
@@ -124,7 +124,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
     one_node, two_nodes = (with_nodes(full_study("gemv"), count) for count in "12")
     for untested in chapter.answers("gemv", one_node, "sockets", "binding").values():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
-    assert [text_functions("gemv", study)["binding_alone"]() for study in (one_node, two_nodes)] == [
+    assert [text_functions("gemv", study)["binding_speedup"]() for study in (one_node, two_nodes)] == [
         r"\num{1.2}\,$\times$",
         None,
     ]
@@ -143,9 +143,9 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     study = chapter.study("gemv")
     sent, staying = select("ship", "ranks"), select("resident", "ranks")
     rows, phases = study.rows(sent), study.phases(sent)
-    assert list(chapter_study.parts(rows, phases)) == list(PHASES)
-    assert chapter_study.parts(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
-    assert "scatter" not in chapter_study.parts(study.rows(staying), study.phases(staying))
+    assert list(chapter_study.phase_times_of_call(rows, phases)) == list(PHASES)
+    assert chapter_study.phase_times_of_call(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
+    assert "scatter" not in chapter_study.phase_times_of_call(study.rows(staying), study.phases(staying))
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_shares_of_blocks_are_those_of_the_phases():
     study = chapter.study("backprop")
     blocks = {"7 first change": "weight change", "2 output products": "products", "something else": OTHER}
     assert [*part_of(pd.Series([*blocks]))] == [*blocks.values()]
-    kernels = chapter_study.parts(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
+    kernels = chapter_study.phase_times_of_call(study.rows("cuda_kernels"), study.phases("cuda_kernels"))
     assert set(kernels) == {"products", "weight change", "update", OTHER}  # not what flattens
     assert "flatten" not in all_tables("backprop")["kernels"]
 
@@ -187,19 +187,19 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     samples = full_study("backprop").tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 24))
     other = change_samples("backprop", "backprop_openmp", fewer)
-    remaining = measured_changes(chapter_study.of_chapter("backprop", other), "openmp")
+    remaining = measured_changes(chapter_study.study_of_chapter("backprop", other), "openmp")
     assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
 
 
 def test_an_error_may_not_be_reached(monkeypatch):
-    monkeypatch.setattr(text, "ERROR", 1 / 200)
+    monkeypatch.setattr(text, "ERROR_OF_MEAN", 1 / 200)
     assert text.epochs_to_error(chapter.study("backprop")) is None
 
 
 # Linear systems.
 def test_a_kernel_is_launched_as_in_the_earlier_study():
-    kernels = (descent_lines.kernel("reduction", *size) for size in ((512, 256), (None, None)))
+    kernels = (descent_lines.select_kernel("reduction", *size) for size in ((512, 256), (None, None)))
     rows, first_version = map(chapter.study("descent").find, kernels)
     assert (set(rows["launch"]), set(rows["n"]), set(rows["variant"])) == ({"study"}, {256}, {"cuda_version2"})
     assert set(first_version["variant"]) == {"cuda_version1"}
@@ -211,14 +211,14 @@ def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
         ([1.0, 0.04, 0.1, 0.09], 0.09),
     ):  # rises of 1.5 and of 2.5 times
         monkeypatch.setattr(residuals, "curve_of", lambda *_, curve=curve: pd.DataFrame({"relative": curve}))
-        assert residuals.least_after_jump(None, "cg", 10) == expected
+        assert residuals.min_after_jump(None, "cg", 10) == expected
 
 
 def test_solves_of_two_tolerances_have_none_and_no_steps():
     solves = full_study("descent").tables["descent_solution"]["samples"]
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
     ask = text_functions("descent", change_samples("descent", "descent_solution", mixed))
-    for name, arguments in (("condition", ["tolerance"]), ("steps_of", ["cg", 10])):
+    for name, arguments in (("common_condition", ["tolerance"]), ("steps_of", ["cg", 10])):
         with pytest.raises(chapter_study.NotMeasured):
             ask[name](*arguments)
 
@@ -251,9 +251,9 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
         "dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1
     )
     ask = text_functions("dcgan", slow)
-    assert ask["pays"]("ranks-then", 2).startswith("pay off at no measured number")
+    assert ask["pay_off"]("ranks-then", 2).startswith("pay off at no measured number")
     with pytest.raises(chapter_study.NotMeasured):
-        ask["most_gpus"]()
+        ask["largest_gpu_count"]()
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 
@@ -279,7 +279,9 @@ def trace_study(machines, ways):
 def test_timelines_are_of_every_machine_that_was_traced():
     all_machines = trace_study(("a", "b"), splits.WAYS.values())
     selected = all_machines[(all_machines["machine"] == "b") | (all_machines["split"] == 2)]
-    study = chapter_study.of_chapter("dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": selected}}, None))
+    study = chapter_study.study_of_chapter(
+        "dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": selected}}, None)
+    )
     titled = study.traces(lines.SPLITS, splits.WAYS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process

@@ -16,7 +16,7 @@ from ladder.build import binaries
 from ladder.catalogue import traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads import tconv
@@ -121,7 +121,7 @@ def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     problem = problem_of(shape, dtype, device=emulator.guarded_host())
     steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **HOST_TUNINGS[variant])
     steps = Steps.of(steps)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     assert failed_checks(problem) == set()
     assert emulator.are_intact(problem.device.guards)
 
@@ -222,7 +222,7 @@ def test_kernels_are_right_in_emulation(monkeypatch, variant, dtype, tuning):
         shared_bytes = module.geometry(problem.sizes, **macros)[2] if hasattr(module, "geometry") else 0
         monkeypatch.setattr(cuda, "kernel", emulated_kernel(shared_bytes))
         steps = Steps.of(module.setup(problem, **tuning))
-        in_order([*steps.prepare, *steps.run])()
+        chain_steps([*steps.prepare, *steps.run])()
         assert failed_checks(problem, traits.precision(case)) == set(), shape
 
 
@@ -353,7 +353,7 @@ def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):
     tilings = workloads.load_variant("tconv", "cuda_implicit_wgmma").TILES
 
     def fastest(*shape):
-        return implicit.fastest(tilings, sizes_of(shape), implicit_tensor.RELOAD)
+        return implicit.fastest_tiling(tilings, sizes_of(shape), implicit_tensor.RELOAD)
 
     assert fastest(1280, 4, 512, 256) == tilings[0]
     assert fastest(640, 4, 512, 256)["bm"] == 128  # a third of 256 would be empty in the last block
@@ -367,7 +367,7 @@ def test_the_tiling_follows_the_length_of_rows_and_the_number_of_blocks(monkeypa
     variant = workloads.load_variant("tconv", "cuda_implicit_tma")
 
     def fastest(*shape):
-        tiling = variant.fastest(variant.TILES, sizes_of(shape))
+        tiling = variant.fastest_tiling(variant.TILES, sizes_of(shape))
         return tiling["octets"], tiling["bn"]
 
     assert fastest(128, 4, 512, 256) == (2, 32)
@@ -378,7 +378,7 @@ def test_the_tiling_follows_the_length_of_rows_and_the_number_of_blocks(monkeypa
 @pytest.mark.parametrize(("itemsize", "channels"), [(2, 1), (2, 70), (4, 16), (4, 70)])
 def test_a_lane_of_a_product_has_neighbouring_channels(itemsize, channels):
     """Lane t of four holds columns 2 t and 2 t + 1 of every eight."""
-    columns = workloads.load_variant("tconv", "cuda_implicit_tma").columns_of(channels, itemsize)
+    columns = workloads.load_variant("tconv", "cuda_implicit_tma").channel_columns(channels, itemsize)
     assert sorted(columns) == list(range(columns.size))
     assert columns.size >= channels
     channel, vector = np.argsort(columns), 16 // itemsize

@@ -385,7 +385,9 @@ OBSERVED = {
     "mlp": {
         "host": {
             "product": Observed({"blas": (r"^gemm\.", 0), "tiled": r"^gemm\.tiled ", "openmp": r"^gemm\.openmp "}),
-            "threads": Observed({count: [rf"^share\({count}\)", rf"set_num_threads\({count}\)"] for count in (1, 3)}),
+            "threads": Observed(
+                {count: [rf"^share_threads\({count}\)", rf"set_num_threads\({count}\)"] for count in (1, 3)}
+            ),
         },
         "cuda": {"product": GEMM, **GRAPH},
         "cuda_copies": {

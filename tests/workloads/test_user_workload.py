@@ -37,7 +37,11 @@ def test_it_is_found_beside_the_projects_own(user_folder):
     assert "axpy" in workloads.names()
     assert workloads.variants("axpy") == ["parallel", "vectorised", "wrong_last"]
     assert list(workloads.rungs("axpy")) == ["vectorised", "parallel", "wrong_last"]
-    assert {path.name for path in sources.code(case("wrong_last"))} == {"__init__.py", "vectorised.py", "wrong_last.py"}
+    assert {path.name for path in sources.code_paths(case("wrong_last"))} == {
+        "__init__.py",
+        "vectorised.py",
+        "wrong_last.py",
+    }
     before = sources.fingerprint(case("wrong_last")), sources.fingerprint(case("parallel"))
     path = user_folder / "axpy/vectorised.py"
     path.write_text(path.read_text().replace("np.add", "1 and np.add"))

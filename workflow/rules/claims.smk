@@ -35,14 +35,14 @@ rule turns:
         ENVIRONMENT
     threads: BLOCK_RESOURCES.threads
     resources:
-        **BLOCK_RESOURCES.measuring,
+        **BLOCK_RESOURCES.measuring_resources,
     params:
         cases=CLAIMS.keys,
         machine=CLAIMS.machine,
         protocol=CLAIMS.protocol,
         sources=CLAIMS.fingerprint,
         launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",
-        granted=BLOCK_RESOURCES.granted,
+        granted=BLOCK_RESOURCES.granted_cores,
     shell:
         "exec 2> >(tee {log:q} >&2)\n"
         + on_node(

@@ -24,7 +24,7 @@ rule plan:
 
 # One job for each experiment that measures cases, so that a record updates only its own tables; one job for the others.
 MEASURED = [name for name in STUDY.experiments if CONFIG["measure"] and STUDY.records([name])]
-OTHERS = [name for name in STUDY.experiments if name not in MEASURED]
+UNMEASURED = [name for name in STUDY.experiments if name not in MEASURED]
 
 
 rule collect:
@@ -48,15 +48,15 @@ rule collect:
         ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
 
 
-if OTHERS:
+if UNMEASURED:
 
     use rule collect as collect_others with:
         input:
-            plans=expand("results/plans/{experiment}.json", experiment=OTHERS),
-            records=STUDY.records(OTHERS),
+            plans=expand("results/plans/{experiment}.json", experiment=UNMEASURED),
+            records=STUDY.records(UNMEASURED),
             published=PUBLISHED_TABLES,
         output:
-            update(expand("results/tables/{experiment}/{table}.csv", experiment=OTHERS, table=TABLES)),
+            update(expand("results/tables/{experiment}/{table}.csv", experiment=UNMEASURED, table=TABLES)),
         log:
             "results/logs/collect/others.log",
 

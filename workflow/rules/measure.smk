@@ -41,14 +41,14 @@ if CONFIG["measure"]:
             ENVIRONMENT
         threads: RESOURCES.threads
         resources:
-            **RESOURCES.measuring,
+            **RESOURCES.measuring_resources,
         params:
             case=measurement.slug,
             protocol=MEASUREMENT.protocol,
             reference=lambda wildcards, input: f"--reference={input.reference}" if input.reference else "",
             ceilings=lambda wildcards, input: f"--ceilings={input.ceilings}" if input.ceilings else "",
             launcher=lambda wildcards, resources: f"--launcher={resources.mpi}" if resources.mpi else "",
-            granted=RESOURCES.granted,
+            granted=RESOURCES.granted_cores,
         shell:
             "exec 2> >(tee {log:q} >&2)\n"
             + on_node(
@@ -87,6 +87,6 @@ rule machine:
     conda:
         ENVIRONMENT
     resources:
-        **RESOURCES.describing,
+        **RESOURCES.describing_resources,
     shell:
         on_node("describe --out {output} 2> {log}")

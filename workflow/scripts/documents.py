@@ -23,10 +23,10 @@ VERBS = ("collect", "roofs", "sensitivity")
 VERBS_WITH_CHAPTERS = ("numbers", "tables", "overview", "paper")
 
 
-def inputs():
+def inputs_digest():
     """A digest of everything that page and documents are made of: measurements, configuration, texts and code."""
     paths = sorted(path for pattern in INPUTS for path in ROOT.glob(pattern) if path.is_file())
-    parts = [f"{path.relative_to(ROOT)} {of_file(path)}" for path in paths]
+    parts = [f"{path.relative_to(ROOT)} {file_digest(path)}" for path in paths]
     parts += [sources.digest(f"ladder.verbs.{verb}") for verb in VERBS]
     parts += [paper.code_of(verb) for verb in VERBS_WITH_CHAPTERS]
     parts += [figures.fingerprint(name) for name in figures.names()]
@@ -34,14 +34,14 @@ def inputs():
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def of_file(path):
+def file_digest(path):
     """The digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def note():
     """What `docs/site.json` must say: {inputs, files: {name: digest}}."""
-    return {"inputs": inputs(), "files": {name: of_file(DOCS / name) for name in NAMES}}
+    return {"inputs": inputs_digest(), "files": {name: file_digest(DOCS / name) for name in NAMES}}
 
 
 def main():

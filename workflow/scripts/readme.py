@@ -16,7 +16,7 @@ from pathlib import Path
 from ladder.catalogue import workloads
 from ladder.report import figures
 from ladder.statistics import quotients
-from ladder.statistics.campaigns import campaigns_that_count, over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import campaign_ratio, campaigns_that_count, ratio_over_campaigns
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -25,19 +25,26 @@ FIGURE = "mlp_waterfall"
 PICTURE = ROOT / "docs/waterfall.png"
 COLOURS = 256
 DIGEST = "published rows"  # the key of the digest in the picture's PNG metadata
-BACKPROP = "layers=784-56-28-10,images=10000,epochs=1,rate=0.0001,momentum=0.8,scale=0.3,dtype=float32,source=mnist,\
+EPOCH_SLUG = "layers=784-56-28-10,images=10000,epochs=1,rate=0.0001,momentum=0.8,scale=0.3,dtype=float32,source=mnist,\
 seed=1,cache=cold,{}"
-DESCENT = "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
+DESCENT_SLUG = (
+    "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
 seed=1,cache=warm"
-LEARNING = ("amd-epyc-2c", "mlp_accuracy")  # the machine and the experiment of the trainings whose accuracy is stated
-NOTES = (
+)
+ACCURACY_SOURCE = (
+    "amd-epyc-2c",
+    "mlp_accuracy",
+)  # the machine and the experiment of the trainings whose accuracy is stated
+NOTES_TEMPLATE = (
     "\nMedians over processes, measured in turns, with 99 % intervals. "
     "A network {layers} recognises {accuracy} of MNIST's test images after {epochs} epochs.\n"
     "All results, and verdicts on earlier studies' claims: "
     "[a page](docs/index.html) (clone, then open it), [the paper](docs/paper.pdf)."
 )
-DEEP = "layers=784-1000-1000-1000-10,activation=relu,images=100,batch=100,epochs=1,rate=0.1,dtype=float64,source=mnist,\
+BATCH_SLUG = (
+    "layers=784-1000-1000-1000-10,activation=relu,images=100,batch=100,epochs=1,rate=0.1,dtype=float64,source=mnist,\
 seed=1,cache=cold,graph=on,product={}"
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,8 @@ class Result:
     A case is (description, variant, slug); `machine` is the label of a machine whose campaigns are published.
     """
 
-    what: str
-    where: str
+    work: str
+    hardware: str
     machine: str
     experiment: str
     before: tuple[str, str, str]
@@ -61,24 +68,24 @@ RESULTS = [
         "one thread of an AMD EPYC with Zen 5 cores",
         "amd-epyc-zen5-2c",
         "backprop_steps",
-        ("a program like the study's untuned one, `-O2`", "before", BACKPROP.format("flags=O2")),
-        ("blocked for caches and registers, native vectors", "tuned", BACKPROP.format("threads=1")),
+        ("a program like the study's untuned one, `-O2`", "before", EPOCH_SLUG.format("flags=O2")),
+        ("blocked for caches and registers, native vectors", "tuned", EPOCH_SLUG.format("threads=1")),
     ),
     Result(
         "100 iterations of steepest descent, n = 512",
         "one H200",
         "nvidia-h200-x2",
         "descent_ladder",
-        ("fused kernels in a CUDA graph", "cuda_fused", f"{DESCENT},graph=on"),
-        ("one persistent kernel", "cuda_persistent", DESCENT),
+        ("fused kernels in a CUDA graph", "cuda_fused", f"{DESCENT_SLUG},graph=on"),
+        ("one persistent kernel", "cuda_persistent", DESCENT_SLUG),
     ),
     Result(
         "A training batch of 100 images, three hidden layers of 1000 units, float64",
         "one H200",
         "nvidia-h200-x2",
         "mlp_deep",
-        ("one thread per element of a product", "cuda", DEEP.format("cuda_naive")),
-        ("products on tensor cores", "cuda", DEEP.format("cuda_mma")),
+        ("one thread per element of a product", "cuda", BATCH_SLUG.format("cuda_naive")),
+        ("products on tensor cores", "cuda", BATCH_SLUG.format("cuda_mma")),
     ),
 ]
 # The systems of the table of ladders, in the paper's order, with what each computes.
@@ -149,18 +156,18 @@ def results():
         medians = [time(quotients.median_time(case)) for case in pooled]
         cases = (result.before, result.after)
         cells = [f"{words}: {median}" for (words, *_), median in zip(cases, medians, strict=True)]
-        ratio = over_campaigns([quotient_in_turns(*pair) for pair in measured])
+        ratio = ratio_over_campaigns([campaign_ratio(*pair) for pair in measured])
         value, low, high = map(digits, (ratio.value, ratio.low, ratio.high))
-        lines.append(f"| {result.what}, {result.where} | {' | '.join(cells)} | **{value} ×** [{low}, {high}] |")
+        lines.append(f"| {result.work}, {result.hardware} | {' | '.join(cells)} | **{value} ×** [{low}, {high}] |")
     return "\n".join([*lines, notes()])
 
 
 def notes():
-    """What holds for all results, and the lowest accuracy at the end of the trainings of LEARNING."""
-    machine, experiment = LEARNING
+    """What holds for all results, and the lowest accuracy at the end of the trainings of ACCURACY_SOURCE."""
+    machine, experiment = ACCURACY_SOURCE
     rows = [row for row in published(PUBLISHED / machine, [experiment], "curves") if row["epoch"] == row["epochs"]]
     lowest = min(rows, key=lambda row: float(row["accuracy"]))
-    return NOTES.format(**lowest | {"accuracy": f"{100 * float(lowest['accuracy']):.2f} %"})
+    return NOTES_TEMPLATE.format(**lowest | {"accuracy": f"{100 * float(lowest['accuracy']):.2f} %"})
 
 
 def ladders():

@@ -23,8 +23,8 @@ def of_case(case: Case) -> set[tuple[str, str, str]]:
     binaries: set[tuple[str, str, str]] = set()
     variant_key = (case.workload, case.variant)
     # A case may choose any tiling if its tuning sets no part of one.
-    possible = choices(*variant_key, case.sizes["dtype"])
-    tilings = [tiling for tiling in possible if not tiling.keys() & case.tuning.keys()]
+    possible_tilings = choices(*variant_key, case.sizes["dtype"])
+    tilings = [tiling for tiling in possible_tilings if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
     for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *product_tunings(case)]:
         if is_in_cuda(workload, variant):

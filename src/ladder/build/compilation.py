@@ -23,7 +23,8 @@ from ladder.records.case import Case
 FOLDER = Path("results/cache")
 # Numba's variables that every worker sets and that don't affect the compiled code.
 NEUTRAL_VARIABLES = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")
-SMALL = 2  # each count of a small problem; not 1, since an array with one row has both the layout of C and of Fortran
+# Every size of a small problem; not 1, since an array with one row has both the layout of C and of Fortran.
+SMALL_SIZE = 2
 
 
 def is_needed(case: Case) -> bool:
@@ -34,7 +35,7 @@ def is_needed(case: Case) -> bool:
 
 def compiled_sources(case: Case) -> list[Path]:
     """The sources of a case's workload and variants that import Numba."""
-    return [path for path in sources.code(case) if path.suffix == ".py" and imports_numba(path)]
+    return [path for path in sources.code_paths(case) if path.suffix == ".py" and imports_numba(path)]
 
 
 @functools.cache
@@ -43,7 +44,7 @@ def imports_numba(path: Path) -> bool:
     return "numba" in syntax.libraries(path)
 
 
-def representative(case: Case) -> Case:
+def representative_case(case: Case) -> Case:
     """The small case that is compiled for all of a kind: the same options (such as a form) and tuning, one thread.
 
     It has the case's own sizes if the workload refuses small ones.
@@ -52,7 +53,7 @@ def representative(case: Case) -> Case:
     options = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
     tuning = {name: 1 if name in ("threads", "ranks") else value for name, value in case.tuning.items()}
     try:
-        sizes = workloads.complete_with(case.workload, options, SMALL)
+        sizes = workloads.complete_with(case.workload, options, SMALL_SIZE)
     except LadderError:
         sizes = dict(case.sizes)
     return Case(case.workload, case.variant, sizes, tuning, variables=case.variables)
@@ -80,7 +81,7 @@ def digest(values: Mapping[str, str]) -> str:
 
 def note_name(case: Case) -> str:
     """A relative path that identifies a case's code and its kind of problem."""
-    return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{representative(case).slug}.json"
+    return f"{sources.fingerprint(case)}/{case.workload}/{case.variant}/{representative_case(case).slug}.json"
 
 
 def note_path(case: Case) -> Path:
@@ -88,7 +89,7 @@ def note_path(case: Case) -> Path:
     return FOLDER / note_name(case)
 
 
-def state(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+def inputs(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Everything that compiled code depends on, as a dict for JSON.
 
     These are Numba, Python, the CPU, the exact text of the sources, and the variables that affect Numba.
@@ -104,7 +105,7 @@ def state(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> 
     return facts | {"sources": hashlib.sha256(text).hexdigest(), "variables": compiler_variables(environment)}
 
 
-def load(case: Case) -> None:
+def load_numba(case: Case) -> None:
     """Load Numba's own library, which takes about 0.4 s, before the first compiled call of a case that needs Numba."""
     if is_needed(case):
         from numba.core.registry import cpu_target
@@ -113,7 +114,7 @@ def load(case: Case) -> None:
         cpu_target.target_context.refresh()
 
 
-def counter(case: Case) -> Callable[[], int]:
+def compilation_counter(case: Case) -> Callable[[], int]:
     """A function that returns the number of functions compiled by Numba since, without those loaded from its cache."""
     if not is_needed(case):
         return lambda: 0

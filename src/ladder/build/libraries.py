@@ -44,7 +44,7 @@ FLAGS = {
 DEFAULT_FLAGS = "native"
 COMMON_OPTIONS = ("-std=gnu17", "-fopenmp", "-fPIC", "-Wall", "-fopt-info-vec-optimized")
 # Every library loads OpenMP's runtime, even if it doesn't call it, so that the threads can be read back.
-LINK = ("-shared", "-fopenmp", "-Wl,--no-as-needed")
+LINK_OPTIONS = ("-shared", "-fopenmp", "-Wl,--no-as-needed")
 SLUG = re.compile(r"dtype=(float64|float32),flags=(\w+)((?:,[a-z_]+=-?\d+)*)")
 # The names of gcc's temporary files, and its messages about a line of the source.
 TEMPORARY_NAME = re.compile(r"\S*/cc\w+\.s\b")
@@ -146,7 +146,7 @@ def fingerprint(workload: str, variant: str) -> str:
 def ensure(workload: str, variant: str, slug: str) -> Path:
     """The path of a library, compiled now if it is missing or its inputs have changed. Raises LadderError."""
     path = path_of(workload, variant, slug)
-    inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK)}
+    inputs = {"sources": fingerprint(workload, variant), "options": options(slug), "link": list(LINK_OPTIONS)}
     report = path.with_suffix(".json")
     with locks.folder_lock(path.parent):  # other processes that need the same library wait for it
         if path.exists() and report.exists() and is_as_reported(path, report, inputs):
@@ -178,14 +178,14 @@ def compile(source: Path, options: Sequence[str], path: Path) -> str:
     """Compile a source to a library at `path`; returns the log. Raises LadderError with the compiler's message."""
     include = [f"-I{folder}" for folder in (source.parent, *native_sources.include_folders())]
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        compiled, library = Path(folder) / "source.o", Path(folder) / "library.so"
-        log = call(source, [COMPILER, *options, *include, "-c", str(source)], compiled)
-        call(source, [COMPILER, *LINK, compiled, "-lm"], library)
-        library.replace(path)
+        object_path, library_path = Path(folder) / "source.o", Path(folder) / "library.so"
+        log = run_compiler(source, [COMPILER, *options, *include, "-c", str(source)], object_path)
+        run_compiler(source, [COMPILER, *LINK_OPTIONS, object_path, "-lm"], library_path)
+        library_path.replace(path)
     return log
 
 
-def call(source: Path, command: Sequence[Path | str], out: Path) -> str:
+def run_compiler(source: Path, command: Sequence[Path | str], out: Path) -> str:
     """Run the compiler, which writes to `out`; returns its messages. Raises LadderError."""
     try:
         result = programs.run(*command, "-o", out, timeout=TIMEOUT)

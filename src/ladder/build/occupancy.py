@@ -17,7 +17,7 @@ LIMITS = {
     "sm_100": (64, 32, 228 * 1024),
     "sm_120": (48, 24, 100 * 1024),
 }
-WARP = 32
+WARP_THREADS = 32  # threads of a warp
 # A multiprocessor's registers are in four partitions. A warp's registers are allocated in one of them, in units of 256.
 REGISTERS, PARTITIONS, REGISTER_UNIT = 64 * 1024, 4, 256
 # Bytes of shared memory: the unit of its allocation, and what the system reserves of it per block.
@@ -27,20 +27,22 @@ SHARED_UNIT, SYSTEM_SHARED = 128, 1024
 SIZED_VALUE, MAX_THREADS = 4, 5
 
 
-def occupancy(architecture: str, threads: int | None, registers: int, shared: int | None) -> dict[str, float] | None:
+def occupancy(
+    architecture: str, threads: int | None, registers: int, shared_bytes: int | None
+) -> dict[str, float] | None:
     """The resident blocks and warps per multiprocessor, and the warps as a share of the maximum, as a dict.
 
-    A block has `threads` threads with `registers` each, and `shared` bytes of shared memory, static and dynamic. None
-    if the architecture is unknown, or `threads` or `shared` is None.
+    A block has `threads` threads with `registers` each, and `shared_bytes` of shared memory, static and dynamic. None
+    if the architecture is unknown, or `threads` or `shared_bytes` is None.
     """
     limits = LIMITS.get(architecture.rstrip("af"))
-    if limits is None or threads is None or shared is None:
+    if limits is None or threads is None or shared_bytes is None:
         return None
-    max_warps, max_blocks, memory = limits
-    warps = -(-threads // WARP)
-    warps_by_registers = REGISTERS // PARTITIONS // rounded_up(WARP * registers, REGISTER_UNIT) * PARTITIONS
-    block_memory = rounded_up(shared + SYSTEM_SHARED, SHARED_UNIT)
-    blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, memory // block_memory)
+    max_warps, max_blocks, max_shared_bytes = limits
+    warps = -(-threads // WARP_THREADS)
+    warps_by_registers = REGISTERS // PARTITIONS // rounded_up(WARP_THREADS * registers, REGISTER_UNIT) * PARTITIONS
+    block_memory = rounded_up(shared_bytes + SYSTEM_SHARED, SHARED_UNIT)
+    blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, max_shared_bytes // block_memory)
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}
 
 

@@ -25,7 +25,7 @@ def write(architecture: str, workload: str, variant: str, slug: str) -> Path:
     """Write a binary's report and return its path; the binary is compiled if necessary. Raises LadderError."""
     path = compiler.ensure(architecture, workload, variant, slug)
     note = read_json(compiler.note_of(path))
-    dynamic = dynamic_memory(workload, variant, slug)
+    dynamic_bytes = dynamic_memory(workload, variant, slug)
     contents = {
         "architecture": architecture,
         "workload": workload,
@@ -33,7 +33,7 @@ def write(architecture: str, workload: str, variant: str, slug: str) -> Path:
         "constants": slug,
         "compiler": note["compiler"],
         "sources": note["sources"],
-        "kernels": resources(note["log"], architecture, launch_bounds(path.read_bytes()), dynamic),
+        "kernels": resources(note["log"], architecture, launch_bounds(path.read_bytes()), dynamic_bytes),
         "warnings": warnings(note["log"]),
     }
     out = path.with_suffix(".json")
@@ -58,31 +58,33 @@ def dynamic_memory(workload: str, variant: str, slug: str) -> int | None:
     return geometry(sizes, **{name: int(value) for name, value in constants.items()})[2]
 
 
-def resources(log: str, architecture: str, bounds: Mapping[str, int], dynamic: int | None) -> dict[str, dict[str, Any]]:
+def resources(
+    log: str, architecture: str, bounds: Mapping[str, int], dynamic_bytes: int | None
+) -> dict[str, dict[str, Any]]:
     """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} from ptxas's log and launch bounds.
 
     `shared` (static), `stack`, `spills` and `dynamic` are bytes; `threads` per block are the kernel's launch bounds,
     or None. `occupancy` is None if `threads` or `dynamic` is, and on an unknown architecture.
     """
     kernels = {}
-    for part in re.split(r"(?=Compiling entry function)", log)[1:]:
-        stack, stores, loads = map(int, match(SPILLS, part).groups())
-        registers, shared = (int(number or 0) for number in match(USAGE, part).groups())
-        name = match(ENTRY, part)[1]
-        memory = None if dynamic is None else shared + dynamic
+    for kernel_log in re.split(r"(?=Compiling entry function)", log)[1:]:
+        stack, stores, loads = map(int, require_match(SPILLS, kernel_log).groups())
+        registers, shared = (int(number or 0) for number in require_match(USAGE, kernel_log).groups())
+        name = require_match(ENTRY, kernel_log)[1]
+        shared_bytes = None if dynamic_bytes is None else shared + dynamic_bytes
         kernels[name] = {
             "registers": registers,
             "shared": shared,
             "stack": stack,
             "spills": stores + loads,
             "threads": bounds.get(name),
-            "dynamic": dynamic,
-            "occupancy": occupancy(architecture, bounds.get(name), registers, memory),
+            "dynamic": dynamic_bytes,
+            "occupancy": occupancy(architecture, bounds.get(name), registers, shared_bytes),
         }
     return kernels
 
 
-def match(pattern: re.Pattern, text: str) -> re.Match:
+def require_match(pattern: re.Pattern, text: str) -> re.Match:
     """The first match of what ptxas prints about every kernel. Raises LadderError if it isn't there."""
     if first := pattern.search(text):
         return first

@@ -13,7 +13,7 @@ from ladder.catalogue import contracts, imports, literals, syntax
 from ladder.errors import LadderError, enumerate_words
 
 
-def require(module: str) -> None:
+def refuse_circles(module: str) -> None:
     """Refuse a module, given by its dotted name, that a circle of imports would stop. Raises LadderError."""
     Importer().load(module)
 
@@ -22,25 +22,25 @@ class Importer:
     """Imports of workloads' modules, as text.
 
     `running` are the modules whose import hasn't ended, in the order in which each imports the next, {name: line that
-    it has reached}; `bound` are the names that each module has bound so far, {module: {name: the module that it is, or
-    ""}}.
+    it has reached}; `bound_names` are the names that each module has bound so far, {module: {name: the module that it
+    is, or ""}}.
     """
 
     def __init__(self) -> None:
         self.running: dict[str, int] = {}
-        self.bound: dict[str, dict[str, str]] = {}
+        self.bound_names: dict[str, dict[str, str]] = {}
 
     def load(self, name: str) -> None:
         """Import a module and, before it, its packages."""
         parts = name.split(".")
         for end in range(3, len(parts) + 1):
-            self.load_alone(".".join(parts[:end]))
+            self.load_module(".".join(parts[:end]))
 
-    def load_alone(self, name: str) -> None:
+    def load_module(self, name: str) -> None:
         module = imports.find_module(name)
-        if name in self.bound or not module or not module.is_workload:
+        if name in self.bound_names or not module or not module.is_workload:
             return
-        self.bound[name], self.running[name] = {}, 1
+        self.bound_names[name], self.running[name] = {}, 1
         for statement in literals.statements(module.path):
             self.running[name] = statement.lineno
             self.run(statement, module)
@@ -48,7 +48,7 @@ class Importer:
 
     def run(self, statement: ast.stmt, module: imports.Module) -> None:
         """Run a statement of a module: import what it imports, and bind its names."""
-        bound = self.bound[module.name]
+        bound = self.bound_names[module.name]
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for name, origin in syntax.imported_names(statement, module.package).items():
                 self.load(origin)
@@ -56,7 +56,7 @@ class Importer:
                 bound[name] = origin
             bound |= dict.fromkeys(contracts.names_bound(statement) - {*bound}, "")
             return
-        for node in evaluated(statement):
+        for node in nodes_run_at_import(statement):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 self.require_bound(module.name, bound.get(node.value.id, ""), node.attr)
         bound |= dict.fromkeys(syntax.assigned_names([statement]), "")
@@ -66,29 +66,29 @@ class Importer:
     def require_bound(self, importer: str, module: str, name: str) -> None:
         """Refuse a name that a running module binds later."""
         path = imports.module_path(module)
-        is_unbound = module in self.running and not {name, "*"} & {*self.bound[module]}
+        is_unbound = module in self.running and not {name, "*"} & {*self.bound_names[module]}
         is_name = path and name in contracts.definitions(path) and not imports.module_path(f"{module}.{name}")
         if is_unbound and is_name and module != importer:
             self.refuse(importer, module, name)
 
     def refuse(self, importer: str, module: str, name: str) -> NoReturn:
         circle = list(self.running)[list(self.running).index(module) :]
-        steps = [f"{self.place(importing)} imports {imported}" for importing, imported in itertools.pairwise(circle)]
+        steps = [f"{self.location(importing)} imports {imported}" for importing, imported in itertools.pairwise(circle)]
         raise LadderError(
-            f"Modules import each other: {enumerate_words(steps)}, but {self.place(importer)} needs {name!r} of "
+            f"Modules import each other: {enumerate_words(steps)}, but {self.location(importer)} needs {name!r} of "
             f"{module}, which isn't defined before the import. Move what both use to a third module, or import it "
             "within a function."
         )
 
-    def place(self, module: str) -> str:
+    def location(self, module: str) -> str:
         return f"line {self.running[module]} of {imports.module_path(module)}"
 
 
-def evaluated(node: ast.AST) -> Iterator[ast.AST]:
+def nodes_run_at_import(node: ast.AST) -> Iterator[ast.AST]:
     """A node and the nodes in it that run when their module is imported: all but the bodies of functions."""
     yield node
     skipped = node.body if isinstance(node, (*syntax.FUNCTIONS, ast.Lambda)) else []
     bodies = skipped if isinstance(skipped, list) else [skipped]
     for child in ast.iter_child_nodes(node):
         if child not in bodies:
-            yield from evaluated(child)
+            yield from nodes_run_at_import(child)

@@ -17,24 +17,26 @@ from ladder.errors import LadderError, similar_names
 
 REQUIRED, OPTIONAL = "required", "optional"
 # The need of a workload's optional names that have a default, and the module that holds the defaults.
-DEFAULT, DEFAULTS = "default", "ladder.harness.defaults"
+DEFAULT, DEFAULTS_MODULE = "default", "ladder.harness.defaults"
 # The similarity, difflib's ratio, from which on a name is taken for a misspelling of another.
 MIN_SIMILARITY = 0.75
-LITERAL = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set)
+# The nodes of a syntax tree that are literals.
+LITERAL_NODES = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set)
 
 
 class Name(NamedTuple):
     """A name of a contract: a constant or, with `arguments` as docs/contracts.md writes them, a function.
 
-    `need` is REQUIRED, OPTIONAL or DEFAULT. A required name may be missing if the module has the name `unless`.
-    `beside` is (other name, arguments): the arguments if the module has the other name too. `default` is the value of
-    a figure's constant if the figure lacks it. With `returns` the function must return a value.
+    `need` is REQUIRED, OPTIONAL or DEFAULT. A required name may be missing if the module has the name
+    `alternative`. `arguments_if` is (other name, arguments): the arguments if the module has the other name too.
+    `default` is the value of a figure's constant if the figure lacks it. With `returns` the function must return a
+    value.
     """
 
     need: str = OPTIONAL
     arguments: str | None = None
-    unless: str | None = None
-    beside: tuple[str, str] | None = None
+    alternative: str | None = None
+    arguments_if: tuple[str, str] | None = None
     default: object = None
     returns: bool = False
 
@@ -67,8 +69,8 @@ WORKLOAD = Contract(
         "fill": Name(REQUIRED, "inputs, sizes, round, data", returns=True),
         "generate": Name(OPTIONAL, "problem, round"),
         "state": Name(OPTIONAL, "sizes"),
-        "cost": Name(REQUIRED, "sizes", beside=("FACTS", "sizes, facts"), returns=True),
-        "expected": Name(REQUIRED, "sizes, inputs, precision", unless="check", returns=True),
+        "cost": Name(REQUIRED, "sizes", arguments_if=("FACTS", "sizes, facts"), returns=True),
+        "expected": Name(REQUIRED, "sizes, inputs, precision", alternative="check", returns=True),
         "check": Name(DEFAULT, "sizes, inputs, outputs, round, data, reference, precision", returns=True),
     },
 )
@@ -159,7 +161,7 @@ CHAPTER = {
 }
 
 
-def with_default() -> list[str]:
+def names_with_default() -> list[str]:
     """The names that have a default in the module DEFAULTS."""
     return [name for name, entry in WORKLOAD.names.items() if entry.need == DEFAULT]
 
@@ -182,8 +184,8 @@ def require_chapter(folder: Path) -> None:
     constants = literals.read(folder / "__init__.py")
     names = constants.get("TABLES", ())
     line = literals.line_of(folder / "__init__.py", "TABLES", None) if "TABLES" in constants else ""
-    if not literals.is_strings(names):
-        raise LadderError(f"`TABLES` in {line} is {names!r}: it must be {literals.NAMES}. See docs/contracts.md.")
+    if not literals.is_string_sequence(names):
+        raise LadderError(f"`TABLES` in {line} is {names!r}: it must be {literals.NAMES_FORM}. See docs/contracts.md.")
     tables = {name: Name(REQUIRED, "study", returns=True) for name in names}
     if tables and not (folder / "tables.py").is_file():
         raise LadderError(
@@ -209,8 +211,8 @@ def require_names(path: Path, contract: Contract) -> None:
     for name, entry in contract.names.items():
         if name in defined:
             require_function(path, name, entry, defined)
-        elif entry.need == REQUIRED and entry.unless not in defined and "*" not in defined:
-            kind, other = "" if entry.arguments is None else "function ", entry.unless
+        elif entry.need == REQUIRED and entry.alternative not in defined and "*" not in defined:
+            kind, other = "" if entry.arguments is None else "function ", entry.alternative
             alternative = f", unless it has {signature(other, contract.names[other])}" if other else ""
             raise LadderError(
                 f"{path} has no {kind}`{name}`: {contract.owner} must have {signature(name, entry)}{alternative}. "
@@ -247,11 +249,11 @@ def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, a
             f"{signature(name, entry)} in line {node.lineno} of {path} returns nothing: it lacks a `return` with a "
             "value. See docs/contracts.md."
         )
-    if entry.beside and entry.beside[0] in defined:
-        arguments = entry.beside[1]
+    if entry.arguments_if and entry.arguments_if[0] in defined:
+        arguments = entry.arguments_if[1]
     if isinstance(node, syntax.FUNCTIONS) and not accepts(node.args, arguments):
         definition = f"{name}({ast.unparse(node.args)})"
-    elif isinstance(node, ast.Assign) and isinstance(node.value, LITERAL):
+    elif isinstance(node, ast.Assign) and isinstance(node.value, LITERAL_NODES):
         definition = name
     else:  # it fits, or it is imported or computed, so that its arguments are unknown
         return
@@ -294,8 +296,8 @@ def definitions(path: Path) -> dict[str, Any]:
     """The names that a module binds at its top level, also inside of `if`, `with` and `try`, {name: statement}."""
     defined: dict[str, Any] = {}
     for statement in literals.statements(path):
-        is_whole = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
-        for node in [statement] if is_whole else syntax.nested_statements(statement):
+        is_definition = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
+        for node in [statement] if is_definition else syntax.nested_statements(statement):
             for name in names_bound(node):
                 defined.setdefault(name, node)
     return defined
@@ -310,11 +312,11 @@ def names_bound(node: ast.AST) -> set[str]:
 
 def is_name_used(name: str, path: Path) -> bool:
     """Whether a module's name is used: in the module, in another module of the folder, or in a chapter's template."""
-    others = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
+    other_modules = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
     templates = (template.read_text(encoding="utf-8") for template in path.parent.glob("*.tex"))
     return (
         reads(path, name)
-        or any(imports(other, name) for other in others)
+        or any(imports(other, name) for other in other_modules)
         or any(re.search(rf"\b{name}\b", template) for template in templates)
     )
 

@@ -90,8 +90,8 @@ def make(workload: str, name: str, out: Path | str, data: str | None) -> None:
     workloads.load(workload)
     out = Path(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(f"part-{out.name}")  # the suffix may select the format
-    importlib.import_module(f"ladder.workloads.{workload}.artefacts").make(name, part, data)
-    if not part.is_file():
+    partial_path = out.with_name(f"part-{out.name}")  # the suffix may select the format
+    importlib.import_module(f"ladder.workloads.{workload}.artefacts").make(name, partial_path, data)
+    if not partial_path.is_file():
         raise LadderError(f"The artefacts.py of {workload} didn't write {name}: its `make` must write the file `path`.")
-    part.replace(out)
+    partial_path.replace(out)

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ladder.catalogue import blame, contracts, literals
+from ladder.catalogue import code_errors, contracts, literals
 from ladder.errors import LadderError
 
 # Attributes of a problem: no array may have one of these names.
-RESERVED = ("sizes", "device", "inputs", "outputs", "output_kinds")
+RESERVED_NAMES = ("sizes", "device", "inputs", "outputs", "output_kinds")
 # The reason of a `Check` with NaN or infinity in what is expected, or in its bound.
 UNCHECKABLE = "can't be checked"
 
@@ -31,7 +31,7 @@ class Declarations:
     def refuse(self, name: str, reason: str) -> NoReturn:
         """Raise LadderError: the function or constant `name` breaks the contract for a reason."""
         entry = contracts.WORKLOAD.names[name]
-        line = blame.line_of_function(getattr(self.module, name)) or contracts.definitions(self.path)[name].lineno
+        line = code_errors.line_of_function(getattr(self.module, name)) or contracts.definitions(self.path)[name].lineno
         what = contracts.signature(name, entry)
         raise LadderError(f"{what} in line {line} of {self.path} {reason}. See docs/contracts.md.")
 
@@ -39,11 +39,13 @@ class Declarations:
         """The checked result of `arrays`: inputs and outputs, each {name: (shape, dtype)}."""
         result = self.module.arrays(dict(sizes))
         if not isinstance(result, tuple) or len(result) != 2 or not all(isinstance(part, dict) for part in result):
-            self.refuse("arrays", f"returns {brief(result)}: it must return a pair of mappings, inputs and outputs")
+            self.refuse(
+                "arrays", f"returns {short_text(result)}: it must return a pair of mappings, inputs and outputs"
+            )
         inputs, outputs = result
         for name, pair in [*inputs.items(), *outputs.items()]:
             self.require_shape_and_dtype(name, pair)
-        if clashes := sorted(({*inputs} & {*outputs}) | ({*RESERVED} & {*inputs, *outputs})):
+        if clashes := sorted(({*inputs} & {*outputs}) | ({*RESERVED_NAMES} & {*inputs, *outputs})):
             self.refuse("arrays", f"calls an array {clashes[0]!r}: every array needs a name of its own")
         names = getattr(self.module, "ARRAYS", [*inputs, *outputs])
         if missing := [name for name in [*inputs, *outputs] if name not in names]:
@@ -59,7 +61,7 @@ class Declarations:
     def require_shape_and_dtype(self, name: str, pair: Any) -> None:
         """Check `pair`, the shape and the dtype of the array `name`."""
         if not isinstance(pair, tuple) or len(pair) != 2:
-            self.refuse("arrays", f"returns {brief(pair)} for {name!r}: it must return `(shape, dtype)`")
+            self.refuse("arrays", f"returns {short_text(pair)} for {name!r}: it must return `(shape, dtype)`")
         shape, dtype = pair
         if not isinstance(shape, tuple) or not all(is_count(length) for length in shape):
             self.refuse("arrays", f"returns the shape {shape!r} for {name!r}: it must be a tuple of whole numbers")
@@ -82,20 +84,23 @@ class Declarations:
             if not hasattr(cost, name) or not hasattr(cost, "__dict__"):
                 self.refuse(
                     "cost",
-                    f"returns {brief(cost)}: it must return a `SimpleNamespace` with `flops`, `bytes` and `precision`",
+                    f"returns {short_text(cost)}: it must return a `SimpleNamespace` with `flops`, `bytes` and "
+                    "`precision`",
                 )
         for name in ("flops", "bytes"):
             if not is_number(value := getattr(cost, name)) or not 0 <= value < math.inf:
-                self.refuse("cost", f"returns {brief(value)} as `{name}`: it must be a number of at least 0")
+                self.refuse("cost", f"returns {short_text(value)} as `{name}`: it must be a number of at least 0")
         if not isinstance(cost.precision, str):
             self.refuse(
-                "cost", f"returns {brief(cost.precision)} as `precision`: it must be a string, such as the dtype"
+                "cost", f"returns {short_text(cost.precision)} as `precision`: it must be a string, such as the dtype"
             )
 
     def require_filled_names(self, names: Any, inputs: Collection[str]) -> None:
         """Check `names`, which `fill` returned, against the names of the inputs."""
-        if not literals.is_strings(names):
-            self.refuse("fill", f"returns {brief(names)}: it must return the names of the inputs that it has written")
+        if not literals.is_string_sequence(names):
+            self.refuse(
+                "fill", f"returns {short_text(names)}: it must return the names of the inputs that it has written"
+            )
         if unknown := [name for name in names if name not in inputs]:
             self.refuse("fill", f"returns the name {unknown[0]!r}, which is not among the inputs of `arrays`")
 
@@ -103,12 +108,12 @@ class Declarations:
         """Check the form of `result`, which `check` returned: a pair, in round 0 with at least one Check."""
         if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], list | tuple):
             self.refuse(
-                "check", f"returns {brief(result)}: it must return a list of `Check`s and the points of a curve"
+                "check", f"returns {short_text(result)}: it must return a list of `Check`s and the points of a curve"
             )
         if other := [item for item in result[0] if not hasattr(item, "passed") or not hasattr(item, "bound")]:
             self.refuse(
                 "check",
-                f"returns {brief(other[0])} among its checks: each must be a `Check`, such as `compare` returns",
+                f"returns {short_text(other[0])} among its checks: each must be a `Check`, such as `compare` returns",
             )
         for item in result[0]:
             if not math.isfinite(item.bound) or getattr(item, "reason", "") == UNCHECKABLE:
@@ -129,7 +134,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def brief(value: Any) -> str:
+def short_text(value: Any) -> str:
     """A value for a message: an array by its shape, another one by its text, or by its type if that is long."""
     if isinstance(value, np.ndarray):
         return f"an array of the shape {value.shape}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ladder.catalogue import contracts, literals
-from ladder.catalogue.literals import is_strings
+from ladder.catalogue.literals import is_string_sequence
 from ladder.errors import LadderError, did_you_mean
 
 RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
@@ -19,27 +19,30 @@ TUNING_KINDS = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
 
 def is_string_mapping(value: Any) -> bool:
     """Whether a value is a mapping of strings to strings."""
-    return isinstance(value, dict) and is_strings([*value, *value.values()])
+    return isinstance(value, dict) and is_string_sequence([*value, *value.values()])
 
 
 def is_limits(value: Any) -> bool:
     """Whether a value maps names to a pair of numbers or to words."""
     return isinstance(value, dict) and all(
         isinstance(allowed, tuple | list)
-        and (is_strings(allowed) or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed)))
+        and (
+            is_string_sequence(allowed)
+            or (len(allowed) == 2 and all(isinstance(item, int | float) for item in allowed))
+        )
         for allowed in value.values()
     )
 
 
-STRINGS = (is_strings, literals.NAMES)
-MAPPING = (is_string_mapping, "a mapping of strings to strings")
+STRINGS = (is_string_sequence, literals.NAMES_FORM)
+STRING_MAPPING = (is_string_mapping, "a mapping of strings to strings")
 STRING = (lambda value: isinstance(value, str), "a string")
-TRUTH = (lambda value: isinstance(value, bool), "`True` or `False`")
+BOOLEAN = (lambda value: isinstance(value, bool), "`True` or `False`")
 # {constant: (whether a value has its form, the form in words)}.
 FORMS = {
     "RUNGS": (is_string_mapping, "a mapping of each variant to a line on its idea"),
     "ARRAYS": STRINGS,
-    "STATEFUL": TRUTH,
+    "STATEFUL": BOOLEAN,
     "CEILING": (lambda value: value in CEILINGS, f"one of {', '.join(CEILINGS)}"),
     "CURVE": STRINGS,
     "FACTS": STRINGS,
@@ -50,19 +53,19 @@ FORMS = {
     "MACROS": STRINGS,
     "KERNELS": STRINGS,
     "LIMITS": (is_limits, "a mapping of sizes or tunings to `(min, max)` or to a tuple of words"),
-    "PRECISION": MAPPING,
-    "USES": MAPPING,
+    "PRECISION": STRING_MAPPING,
+    "USES": STRING_MAPPING,
     "REQUIRES": STRINGS,
     "PROGRAMS": STRINGS,
-    "PEER": TRUTH,
-    "ENVIRONMENT": MAPPING,
+    "PEER": BOOLEAN,
+    "ENVIRONMENT": STRING_MAPPING,
     # Of a chapter and its figures.
     "TITLE": STRING,
     "CATEGORY": STRING,
     "CAPTION": STRING,
     "EXPERIMENTS": STRINGS,
-    "USES_CEILINGS": TRUTH,
-    "USES_DATA": TRUTH,
+    "USES_CEILINGS": BOOLEAN,
+    "USES_DATA": BOOLEAN,
     "USES_ARTEFACTS": STRINGS,
 }
 
@@ -70,33 +73,33 @@ FORMS = {
 def require_forms(path: Path) -> None:
     """Refuse a module whose constants don't have their forms. Raises LadderError."""
     for name, value in literals.read(path).items():
-        fits, form = FORMS.get(name, (lambda value: True, ""))
-        if not fits(value):
-            raise LadderError(f"{place(name, path)} is {value!r}: it must be {form}. See docs/contracts.md.")
+        has_form, form = FORMS.get(name, (lambda value: True, ""))
+        if not has_form(value):
+            raise LadderError(f"{location(name, path)} is {value!r}: it must be {form}. See docs/contracts.md.")
 
 
 def require_sizes(path: Path, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload's SIZES of a wrong form. Raises LadderError."""
-    if not isinstance(sizes, dict) or not is_strings([*sizes]):
-        raise LadderError(f"{place('SIZES', path)} must be a mapping of names to kinds. See docs/contracts.md.")
+    if not isinstance(sizes, dict) or not is_string_sequence([*sizes]):
+        raise LadderError(f"{location('SIZES', path)} must be a mapping of names to kinds. See docs/contracts.md.")
     for name, kind in sizes.items():
         is_kind = kind in (int, float) or (isinstance(kind, str | int | float) and not isinstance(kind, bool))
         if not is_kind and not (isinstance(kind, tuple) and kind):
             raise LadderError(
-                f"{place('SIZES', path)} has {kind!r} as the kind of {name!r}: it must be `int`, `float`, a tuple of "
-                "words, a string or a number. See docs/contracts.md."
+                f"{location('SIZES', path)} has {kind!r} as the kind of {name!r}: it must be `int`, `float`, a tuple "
+                "of words, a string or a number. See docs/contracts.md."
             )
     if not isinstance(sizes.get("dtype"), tuple):
-        raise LadderError(f"{place('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")
+        raise LadderError(f"{location('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")
 
 
 def require_names(name: str, names: Iterable[str], known: Iterable[str], path: Path, kind: str) -> None:
     """Refuse names in a module's constant `name` that aren't known; `kind` says what they must be."""
     for unknown in (other for other in names if other not in known):
-        raise LadderError(f"{place(name, path)} names {unknown!r}, which is {kind}.{did_you_mean(unknown, known)}")
+        raise LadderError(f"{location(name, path)} names {unknown!r}, which is {kind}.{did_you_mean(unknown, known)}")
 
 
-def place(name: str, path: Path) -> str:
+def location(name: str, path: Path) -> str:
     """A constant with its line and file, for a message."""
     return f"`{name}` in line {contracts.definitions(path)[name].lineno} of {path}"
 
@@ -106,7 +109,7 @@ def require_rungs(path: Path, workload: str, variants: Sequence[str]) -> None:
     require_names("RUNGS", literals.read(path).get("RUNGS", ()), variants, path, f"no variant of {workload}")
 
 
-def require_others(path: Path, workload: str, variants: Sequence[str], workloads: Sequence[str]) -> None:
+def require_kernels_and_uses(path: Path, workload: str, variants: Sequence[str], workloads: Sequence[str]) -> None:
     """Refuse a variant's KERNELS that aren't `variants` of its workload, and USES of other than the `workloads`."""
     values = literals.read(path)
     require_names("KERNELS", values.get("KERNELS", ()), variants, path, f"no variant of {workload}")
@@ -128,13 +131,13 @@ def require_variant(path: Path, sizes: Iterable[str], tunings: Mapping[str, tupl
     for text in values.get("ENVIRONMENT", {}).values():
         require_names("ENVIRONMENT", re.findall(r"\{(\w*)\}", text), tunings, path, "none of its tunings")
     if "SOURCE" in values and not (path.parent / values["SOURCE"]).is_file():
-        raise LadderError(f"{place('SOURCE', path)} names {values['SOURCE']!r}, and {path.parent} has no such file.")
+        raise LadderError(f"{location('SOURCE', path)} names {values['SOURCE']!r}, and {path.parent} has no such file.")
     for tuning, (annotation, _) in tunings.items():
         if not annotation or not TUNING_KINDS.fullmatch(annotation):
-            has = f"is annotated with {annotation}" if annotation else "has no annotation"
+            problem = f"is annotated with {annotation}" if annotation else "has no annotation"
             raise LadderError(
                 f"The tuning {tuning!r} of `setup` in line {contracts.definitions(path)['setup'].lineno} of {path} "
-                f"{has}: it must have `int`, `float`, `str` or a `Literal` of words."
+                f"{problem}: it must have `int`, `float`, `str` or a `Literal` of words."
             )
 
 

@@ -37,7 +37,7 @@ NOT_FOLLOWED = {
     "ladder.build.compilation",
 }
 # Constants of a workload that plans and reports read as text, but no measurement.
-DESCRIPTIONS = {"RUNGS", "CEILING", "SENSITIVITY"}
+DESCRIPTIVE_CONSTANTS = {"RUNGS", "CEILING", "SENSITIVITY"}
 
 
 def fingerprint(*roots: str) -> tuple[str, set[Path]]:
@@ -68,7 +68,9 @@ def reachable(*roots: str) -> set[Node]:
     pending: list[Node] = []
     for root in roots:
         name, _, attribute = root.partition(":")
-        if not (module := find_module(name)) or (attribute and attribute not in {**module.bound, **module.imported}):
+        if not (module := find_module(name)) or (
+            attribute and attribute not in {**module.definitions_by_name, **module.imported_names}
+        ):
             raise LadderError(f"{root.replace(':', '.')}, whose imports are to be followed, doesn't exist.")
         pending += targets(f"{name}.{attribute}") if attribute else [module]
     while pending:
@@ -85,16 +87,16 @@ def module_path(name: str) -> Path | None:
 
 
 @functools.cache
-def path_in(home: Path, roots: tuple[Path, ...], name: str) -> Path | None:
+def path_in(package_folder: Path, roots: tuple[Path, ...], name: str) -> Path | None:
     match name.split("."):
-        case ["ladder", "workloads", workload, *below]:
+        case ["ladder", "workloads", workload, *submodules]:
             folders = [root / workload for root in roots]
-        case ["ladder", *below]:
-            folders = [home]
+        case ["ladder", *submodules]:
+            folders = [package_folder]
         case _:
             return None
     for folder in folders:
-        path = folder.joinpath(*below)
+        path = folder.joinpath(*submodules)
         for candidate in (path / "__init__.py", path.with_name(f"{path.name}.py")):
             if candidate.is_file():
                 return candidate
@@ -125,14 +127,16 @@ def targets(name: str, is_used: bool = True) -> list[Node]:
         return []
     if module.name in NOT_FOLLOWED:
         return []
-    unnamed: list[Node] = [definition for package in packages(parts[:end]) for definition in package.unnamed]
+    unnamed: list[Node] = [
+        definition for package in packages(parts[:end]) for definition in package.unnamed_definitions
+    ]
     attribute = parts[end] if end < len(parts) else None
     if module.is_workload:
         return [*unnamed, module]
-    if attribute in module.bound:
-        return [*unnamed, *module.bound[attribute]]
-    if attribute in module.imported:
-        return [*unnamed, *targets(module.imported[attribute], is_used)]
+    if attribute in module.definitions_by_name:
+        return [*unnamed, *module.definitions_by_name[attribute]]
+    if attribute in module.imported_names:
+        return [*unnamed, *targets(module.imported_names[attribute], is_used)]
     return [*unnamed, module] if is_used else unnamed
 
 
@@ -144,8 +148,8 @@ def packages(parts: Sequence[str]) -> Iterator[Module]:
 class Module:
     """A module, read as text.
 
-    `bound` are its definitions by the names that they bind, `unnamed` those that bind none, and `imported` the dotted
-    names that it imports, {name: dotted name}.
+    `definitions_by_name` has its definitions by the names that they bind, `unnamed_definitions` those that bind none,
+    and `imported_names` the dotted names that it imports, {name: dotted name}.
     """
 
     local_digest = digest = ""  # a module adds nothing to a digest, but its definitions do
@@ -154,23 +158,23 @@ class Module:
         self.name, self.path = name, path
         self.is_workload = name.startswith("ladder.workloads.")
         self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        self.imported: dict[str, str] = {}
-        self.bound: dict[str, list[Definition]] = {}
-        self.unnamed: list[Definition] = []
+        self.imported_names: dict[str, str] = {}
+        self.definitions_by_name: dict[str, list[Definition]] = {}
+        self.unnamed_definitions: list[Definition] = []
         for node in itertools.filterfalse(syntax.is_for_type_checkers, literals.parse(path)):
             names = syntax.bound_names(node)
             if not names:
-                self.imported |= syntax.imported_names(node, self.package)
-            if syntax.is_definition(node) and not names & DESCRIPTIONS:
+                self.imported_names |= syntax.imported_names(node, self.package)
+            if syntax.is_definition(node) and not names & DESCRIPTIVE_CONSTANTS:
                 definition = Definition(self, node)
                 for name in names:
-                    self.bound.setdefault(name, []).append(definition)
+                    self.definitions_by_name.setdefault(name, []).append(definition)
                 if not names:
-                    self.unnamed.append(definition)
+                    self.unnamed_definitions.append(definition)
 
     @property
     def definitions(self) -> list[Definition]:
-        return [*itertools.chain.from_iterable(self.bound.values()), *self.unnamed]
+        return [*itertools.chain.from_iterable(self.definitions_by_name.values()), *self.unnamed_definitions]
 
     @property
     def definitions_digest(self) -> str:
@@ -181,7 +185,7 @@ class Module:
     @functools.cached_property
     def references(self) -> list[Node]:
         """Everything that the module as a whole depends on."""
-        imported = [target for name in self.imported.values() for target in targets(name, is_used=False)]
+        imported = [target for name in self.imported_names.values() for target in targets(name, is_used=False)]
         return [*self.definitions, *imported, *(native_sources.of_module(self.path) if self.is_workload else ())]
 
     @property

@@ -10,10 +10,10 @@ from typing import Any
 from ladder.errors import LadderError
 
 # The form of several names, in words: of `("first")`, a string, every letter would be taken for a name.
-NAMES = 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma'
+NAMES_FORM = 'names in a tuple, such as `("first",)`; a tuple of one name ends with a comma'
 
 
-def is_strings(value: Any) -> bool:
+def is_string_sequence(value: Any) -> bool:
     """Whether a value is a tuple or a list of strings."""
     return isinstance(value, tuple | list) and all(isinstance(item, str) for item in value)
 
@@ -67,7 +67,10 @@ def is_assigned(node: ast.Assign, name: str) -> bool:
 
 
 def line_of(path: Path, name: str, text: Any) -> str:
-    """The words `line 3 of PATH` of a text in the value of a module's name, of the name without it, or the path."""
+    """The words `line 3 of PATH` for a text in the value of a module's name; without the text the line of the name.
+
+    If the module doesn't assign the name, the result is the path alone.
+    """
     node = next((node for node in statements(path) if isinstance(node, ast.Assign) and is_assigned(node, name)), None)
     if node is None:
         return str(path)

@@ -28,7 +28,7 @@ def roots() -> list[Path]:
 @functools.cache
 def split_folders(folders: str) -> list[Path]:
     """The absolute folders in a text, separated by ':'. Raises LadderError if one doesn't exist."""
-    paths = [home_expanded(folder) for folder in folders.split(":") if folder]
+    paths = [expand_home(folder) for folder in folders.split(":") if folder]
     for folder in paths:
         require_folder(folder)
     # Absolute, as in Python's tracebacks, in which a mistake's file is looked for.
@@ -42,7 +42,7 @@ def require_folder(folder: Path | str) -> None:
     require_utf8(folder)
 
 
-def home_expanded(path: Path | str) -> Path:
+def expand_home(path: Path | str) -> Path:
     """A path with `~` replaced by the user's home; `~name` of an unknown user remains."""
     return Path(os.path.expanduser(path))  # noqa: PTH111, Path.expanduser raises RuntimeError
 
@@ -55,7 +55,7 @@ def folders(workload: str) -> list[Path]:
 def search_folders(folders: Iterable[Path | str]) -> None:
     """Search these folders for variants and workloads too, in this process and its child processes."""
     # By realpath, since Path.resolve raises for a name of 3,000 characters and for a link to itself.
-    paths = [os.path.realpath(home_expanded(folder)) for folder in folders]
+    paths = [os.path.realpath(expand_home(folder)) for folder in folders]
     for folder in paths:
         require_folder(folder)
     os.environ["LADDER_VARIANTS"] = ":".join(paths)

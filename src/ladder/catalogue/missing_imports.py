@@ -13,7 +13,7 @@ from ladder.catalogue import imports, literals, locations, syntax
 from ladder.errors import LadderError, did_you_mean
 
 # Libraries without which a device is skipped.
-OF_DEVICES = ("cupy", "cupyx", "mpi4py")
+DEVICE_LIBRARIES = ("cupy", "cupyx", "mpi4py")
 PACKAGE_NAME = "ladder"
 
 
@@ -33,7 +33,7 @@ def require_importable(path: Path, optional: Collection[str] | None = None) -> s
             library = name.partition(".")[0]
             if library == PACKAGE_NAME:
                 pending += user_files(file, line, name, members)
-            elif library not in {*(optional or ()), *OF_DEVICES} and importlib.util.find_spec(library) is None:
+            elif library not in {*(optional or ()), *DEVICE_LIBRARIES} and importlib.util.find_spec(library) is None:
                 advice = f'; with REQUIRES = ("{library}",) in {path} the variant is skipped where it is missing'
                 raise LadderError(
                     f"Line {line} of {file} imports {library!r}, which isn't installed. Install {library}"
@@ -54,8 +54,8 @@ def imports_of(path: Path) -> Iterator[tuple[int, str, list[str]]]:
 
 def package_of(path: Path) -> str:
     """The dotted name of the package of a file in a workload's folder."""
-    below = next(path.relative_to(root) for root in locations.roots() if path.is_relative_to(root))
-    return ".".join([PACKAGE_NAME, "workloads", *below.parent.parts])
+    relative_path = next(path.relative_to(root) for root in locations.roots() if path.is_relative_to(root))
+    return ".".join([PACKAGE_NAME, "workloads", *relative_path.parent.parts])
 
 
 def user_files(importer: Path, line: int, name: str, members: list[str]) -> list[Path]:

@@ -21,21 +21,21 @@ from ladder.records.files import write_atomically
 
 PUBLISHED = "results/published"
 FOLDER = f"{PUBLISHED}/artefacts"
-VARIABLE = "LADDER_PROJECT"  # the project whose workflow this process or its parents run
+PROJECT_VARIABLE = "LADDER_PROJECT"  # the project whose workflow this process or its parents run
 # LZMA's literals and positions are aligned to four bytes, since most published artefacts hold 32-bit numbers.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
-def also_search(root: Path | str) -> None:
+def search_project(root: Path | str) -> None:
     """Look for what is published also in the project at `root`, in this process and those that it starts."""
-    os.environ[VARIABLE] = str(root)
+    os.environ[PROJECT_VARIABLE] = str(root)
 
 
 def folders() -> list[Path]:
     """The folders of what is published, as relative paths: that of the working directory, and that of the project."""
-    project = os.environ.get(VARIABLE)
-    others = [Path(os.path.relpath(project), PUBLISHED)] if project else []
-    return list(dict.fromkeys([Path(PUBLISHED), *others]))
+    project = os.environ.get(PROJECT_VARIABLE)
+    project_folders = [Path(os.path.relpath(project), PUBLISHED)] if project else []
+    return list(dict.fromkeys([Path(PUBLISHED), *project_folders]))
 
 
 def path_of(name: str) -> Path:
@@ -44,7 +44,7 @@ def path_of(name: str) -> Path:
     return next((path for path in paths if path.exists()), paths[0])
 
 
-def packed(workload: str, file: Path | str) -> Path:
+def archive_path(workload: str, file: Path | str) -> Path:
     """The path of the compressed artefact, whether or not it exists."""
     return path_of(f"artefacts/{workload}/{file}.xz")
 
@@ -59,7 +59,7 @@ def checksum_of(workload: str, file: Path | str) -> str | None:
 
     If the .sha256 can't be read, it is "nothing", which no checksum equals.
     """
-    if not packed(workload, file).is_file():
+    if not archive_path(workload, file).is_file():
         return None
     try:
         return checksum_path(workload, file).read_text(encoding="utf-8").split()[0]
@@ -69,7 +69,7 @@ def checksum_of(workload: str, file: Path | str) -> str | None:
 
 def unpack(workload: str, file: Path | str, out: Path | str) -> None:
     """Unpack a published artefact to the path `out` after checking its checksum. Raises LadderError if that fails."""
-    path, expected = packed(workload, file), checksum_of(workload, file)
+    path, expected = archive_path(workload, file), checksum_of(workload, file)
     if expected is None:
         raise LadderError(f"{path} doesn't exist: {workload}/{file} is not published.")
     try:

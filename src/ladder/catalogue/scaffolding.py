@@ -67,11 +67,11 @@ def create_variant(
             raise LadderError(f"{paths[0]} exists already: choose another name.")
     origin = origin or first_rung(workload, device)
     path = workloads.variant_path(workload, origin)
-    native = [source.path for source in native_sources.of_module(path)]
-    headers = {header for source in native for header in local_headers(source)}
+    native_paths = [source.path for source in native_sources.of_module(path)]
+    headers = {header for source in native_paths for header in local_headers(source)}
     folder = root / workload
-    contents = {folder / f"{name}.py": renamed(path, workload, origin, name)}
-    contents |= {folder / f"{name}{source.suffix}": source.read_text(encoding="utf-8") for source in native}
+    contents = {folder / f"{name}.py": renamed_source(path, workload, origin, name)}
+    contents |= {folder / f"{name}{source.suffix}": source.read_text(encoding="utf-8") for source in native_paths}
     # Headers are looked up beside the source that includes them.
     contents |= {
         folder / header.name: header.read_text(encoding="utf-8")
@@ -97,7 +97,7 @@ def first_rung(workload: str, device: str) -> str:
     return rungs[0]
 
 
-def renamed(path: Path, workload: str, origin: str, name: str) -> str:
+def renamed_source(path: Path, workload: str, origin: str, name: str) -> str:
     """The text of a variant's module under another name, with a docstring of its own, and not a peer any more.
 
     The old name is replaced where it is a whole string literal, for example an argument of a launch or the SOURCE, but

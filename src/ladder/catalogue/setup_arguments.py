@@ -56,15 +56,15 @@ def require_defaults(workload: str, variant: str) -> None:
     for argument, default in arguments(workload, variant):
         if default is None:
             continue
-        where = f"The default of {argument.arg!r} in line {default.lineno} of {path}"
+        subject = f"The default of {argument.arg!r} in line {default.lineno} of {path}"
         try:
             value = ast.literal_eval(default)
         except ValueError:
-            raise LadderError(f"{where} is computed, but it is read as text: write out its value.") from None
+            raise LadderError(f"{subject} is computed, but it is read as text: write out its value.") from None
         try:
             require_value(f"{workload}/{variant}", argument.arg, tunings(workload, variant)[argument.arg][0], value)
         except LadderError as error:
-            raise LadderError(f"{where} doesn't fit: {error}") from None
+            raise LadderError(f"{subject} doesn't fit: {error}") from None
 
 
 def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> None:

@@ -36,7 +36,7 @@ def require_contract(workload: str, variant: str | None = None) -> None:
         contracts.require_names(path, contracts.VARIANT)
         forms.require_forms(path)
         require_module(path, literals.read(path).get("REQUIRES", ()))
-        forms.require_others(path, workload, workloads.variants(workload), workloads.names())
+        forms.require_kernels_and_uses(path, workload, workloads.variants(workload), workloads.names())
         forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
         setup_arguments.require_defaults(workload, variant)
     else:
@@ -61,8 +61,8 @@ def require_module(path: Path, optional: Collection[str] | None = None) -> None:
     if path.is_relative_to(locations.WORKLOADS) or not path.is_file():
         return
     for file in missing_imports.require_importable(path, optional):
-        undefined_names.require(file)
-    circular_imports.require(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
+        undefined_names.refuse_undefined(file)
+    circular_imports.refuse_circles(f"{missing_imports.package_of(path)}.{path.stem}".removesuffix(".__init__"))
 
 
 def require_sound(case: Case) -> None:

@@ -41,9 +41,9 @@ def fingerprint(case: Case) -> str:
     return digest(*HARNESS, f"ladder.devices.{traits.device(case)}", *defaults_of(case), *roots_of(case))
 
 
-def code(case: Case) -> list[Path]:
+def code_paths(case: Case) -> list[Path]:
     """The sorted paths of a case's workload and variants, and of what they import from workloads' folders."""
-    return code_of(*roots_of(case))
+    return code_paths_of_roots(*roots_of(case))
 
 
 def roots_of(case: Case) -> list[str]:
@@ -55,7 +55,7 @@ def roots_of(case: Case) -> list[str]:
 def defaults_of(case: Case) -> list[str]:
     """The defaults that a case's workload uses for names that its module lacks, as `module:name`."""
     defined = contracts.definitions(locations.problem_path(case.workload))
-    return [f"{contracts.DEFAULTS}:{name}" for name in contracts.with_default() if name not in defined]
+    return [f"{contracts.DEFAULTS_MODULE}:{name}" for name in contracts.names_with_default() if name not in defined]
 
 
 @functools.cache
@@ -65,7 +65,7 @@ def digest(*roots: str) -> str:
 
 
 @functools.cache
-def code_of(*roots: str) -> list[Path]:
+def code_paths_of_roots(*roots: str) -> list[Path]:
     return [Path(path) for path in cache.get_or_compute(["files", *roots], lambda: imports.files_of_workloads(*roots))]
 
 
@@ -98,12 +98,12 @@ def clear_caches() -> None:
     readers: list[Any] = [literals.read, literals.statements, imports.path_in, imports.read, native_sources.read]
     readers += [contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants]
     readers += [
-        undefined_names.names_in,
+        undefined_names.names_bound_in,
         setup_arguments.tunings,
         cache.file_digests,
         cache.code_digest,
         digest,
-        code_of,
+        code_paths_of_roots,
     ]
     for cached in readers:
         cached.cache_clear()

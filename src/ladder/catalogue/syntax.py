@@ -72,8 +72,8 @@ def nested_statements(node: ast.AST) -> list[Any]:
 def import_base(node: ast.ImportFrom, package: str) -> str:
     """The dotted name of the module after `from` in an import, with leading dots resolved."""
     parts = package.split(".")
-    above = parts[: len(parts) - node.level + 1] if node.level else []
-    return ".".join([*above, *([node.module] if node.module else [])])
+    parent_parts = parts[: len(parts) - node.level + 1] if node.level else []
+    return ".".join([*parent_parts, *([node.module] if node.module else [])])
 
 
 def is_from_ladder(origin: str) -> bool:
@@ -110,7 +110,7 @@ class Normaliser(ast.NodeTransformer):
 
     def __init__(self, node: ast.stmt, module: Module, find: Callable[[str], Any]) -> None:
         self.module, self.find = module, find
-        self.origins = module.imported | imported_names(node, module.package)
+        self.origins = module.imported_names | imported_names(node, module.package)
         self.locals: list[set[str]] = []
         self.names: list[tuple[str, bool]] = []
         if "*" in self.origins:
@@ -133,7 +133,7 @@ class Normaliser(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if name := self.dotted_name(node):
             return ast.Name(self.refer(name), node.ctx)
-        if node.id in self.module.bound and not any(node.id in names for names in self.locals):
+        if node.id in self.module.definitions_by_name and not any(node.id in names for names in self.locals):
             self.refer(f"{self.module.name}.{node.id}")
         return node
 
@@ -189,7 +189,7 @@ class Normaliser(ast.NodeTransformer):
         node.body = without_docstring(node.body)
         return self.generic_visit(node)
 
-    def visit_comprehension_of(self, node: Any) -> ast.AST:
+    def visit_any_comprehension(self, node: Any) -> ast.AST:
         first = node.generators[0]
         first.iter = self.visit(first.iter)
         targets = (target for generator in node.generators for target in ast.walk(generator.target))
@@ -198,7 +198,7 @@ class Normaliser(ast.NodeTransformer):
         self.visit_scope(node, names, fields)
         return node
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_comprehension_of
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_any_comprehension
 
     def visit_scope(self, node: Any, names: set[str], fields: Iterable[str]) -> None:
         """Visit the fields of a node in which `names` are local."""

@@ -29,8 +29,8 @@ def limits_of(case: Case) -> dict[tuple[str, str], dict[str, Any]]:
     """The limits that hold for a case, by variant: its own, and on `dtype` those of the variants that it uses."""
     limits = {(case.workload, case.variant): workloads.constants(case.workload, case.variant).get("LIMITS", {})}
     for other in sorted(used_variants(case)):
-        others = workloads.constants(*other).get("LIMITS", {})
-        limits[other] = {name: allowed for name, allowed in others.items() if name == "dtype"}
+        other_limits = workloads.constants(*other).get("LIMITS", {})
+        limits[other] = {name: allowed for name, allowed in other_limits.items() if name == "dtype"}
     return limits
 
 

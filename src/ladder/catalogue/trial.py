@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from ladder.catalogue import workloads, wrong_results
-from ladder.catalogue.declarations import Declarations, brief, is_count
+from ladder.catalogue.declarations import Declarations, is_count, short_text
 from ladder.errors import LadderError, pluralize
 
-SMALL = 3  # the smallest required size of a trial whose own arrays are large
-OTHER_SMALL = 8  # with which such a trial is repeated if it fails, to see whether the size is to blame
+# A trial has the sizes of the case if its arrays have at most MAX_BYTES; otherwise the smallest required size is
+# SMALL_SIZE. If that trial fails, it is repeated with SECOND_SMALL_SIZE, to see whether the size is the reason.
 MAX_BYTES = 2**20
+SMALL_SIZE, SECOND_SMALL_SIZE = 3, 8
 
 
-def require(workload: str, sizes: Mapping[str, Any]) -> None:
+def require_valid(workload: str, sizes: Mapping[str, Any]) -> None:
     """Refuse a workload of the user's whose functions break the contract for complete `sizes`. Raises LadderError."""
-    if workloads.is_users(workload):
+    if workloads.is_user_workload(workload):
         check_once(workloads.load(workload), workload, tuple(sizes.items()))
 
 
@@ -43,11 +44,11 @@ def check(workload: str, sizes: Mapping[str, Any]) -> None:
         return
     if bytes_of(kinds) <= MAX_BYTES:
         trial.require_rounds(sizes)
-    elif small := small_sizes(workload, sizes, SMALL):
+    elif small := small_sizes(workload, sizes, SMALL_SIZE):
         try:
             trial.require_rounds(small)
         except LadderError as error:
-            others = [small_sizes(workload, sizes, OTHER_SMALL), tied_sizes(workload, sizes, SMALL)]
+            others = [small_sizes(workload, sizes, SECOND_SMALL_SIZE), tied_sizes(workload, sizes, SMALL_SIZE)]
             if not any(passes(trial, other) for other in others):
                 raise
             values = ", ".join(f"{name}={value}" for name, value in small.items())
@@ -75,14 +76,14 @@ def small_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str
     """
     required = required_sizes(workload, sizes)
     ranks = {name: rank for rank, name in enumerate(sorted(required, key=required.__getitem__))}
-    return completed(workload, sizes, ranks, count) or tied_sizes(workload, sizes, count)
+    return complete_ranked(workload, sizes, ranks, count) or tied_sizes(workload, sizes, count)
 
 
 def tied_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
     """As `small_sizes`, but sizes that are equal stay equal."""
     required = required_sizes(workload, sizes)
     values = sorted({*required.values()})
-    return completed(workload, sizes, {name: values.index(value) for name, value in required.items()}, count)
+    return complete_ranked(workload, sizes, {name: values.index(value) for name, value in required.items()}, count)
 
 
 def required_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +91,9 @@ def required_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: sizes[name] for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)}
 
 
-def completed(workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int], count: int) -> dict[str, Any] | None:
+def complete_ranked(
+    workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int], count: int
+) -> dict[str, Any] | None:
     """The sizes with `count` plus its rank in place of each ranked one; None if the workload refuses them."""
     kinds = workloads.load(workload).SIZES
     try:
@@ -112,9 +115,9 @@ class Trial(Declarations):
         """Check `rounds`, what `fill` writes in two of them, and the results of `expected` and `check`."""
         count = self.module.rounds(dict(sizes))
         if not is_count(count) or count < 1:
-            self.refuse("rounds", f"returns {brief(count)}: it must return a whole number of at least 1")
+            self.refuse("rounds", f"returns {short_text(count)}: it must return a whole number of at least 1")
         kinds, outputs = self.kinds(sizes)
-        rounds = [self.filled(sizes, kinds, number) for number in range(min(count, 2))]
+        rounds = [self.filled_inputs(sizes, kinds, number) for number in range(min(count, 2))]
         first, last = rounds[0], rounds[-1]
         if len(rounds) > 1 and first and all(np.array_equal(first[name], last[name]) for name in first):
             self.refuse(
@@ -122,7 +125,7 @@ class Trial(Declarations):
                 'writes the same inputs in every round: seed the generator with `[sizes["seed"], round]`, so that a '
                 "variant that returns an earlier result is detected",
             )
-        if not all(np.array_equal(first[name], array) for name, array in self.filled(sizes, kinds, 0).items()):
+        if not all(np.array_equal(first[name], array) for name, array in self.filled_inputs(sizes, kinds, 0).items()):
             self.refuse(
                 "fill",
                 "writes other inputs when it is called again for the same round: seed the generator with "
@@ -135,7 +138,7 @@ class Trial(Declarations):
         if inspect.isfunction(self.module.check):  # the default is a `partial`
             self.require_check(sizes, first, outputs)
 
-    def filled(self, sizes: Mapping[str, Any], kinds: Mapping[str, Any], round: int) -> dict[str, np.ndarray]:
+    def filled_inputs(self, sizes: Mapping[str, Any], kinds: Mapping[str, Any], round: int) -> dict[str, np.ndarray]:
         """The checked inputs of a round."""
         inputs = {
             name: np.zeros(shape, dtype) for name, (shape, dtype) in kinds.items() if name not in self.module.GENERATED
@@ -179,7 +182,7 @@ class Trial(Declarations):
         if changed := [name for name, array in copies.items() if not np.array_equal(array, inputs[name])]:
             self.refuse("expected", f"changes the input {changed[0]!r}: it must leave its arguments as they are")
         if not isinstance(result, dict):
-            self.refuse("expected", f"returns {brief(result)}: it must return `{{output: (array, bound)}}`")
+            self.refuse("expected", f"returns {short_text(result)}: it must return `{{output: (array, bound)}}`")
         for name in (name for name in outputs if name not in result):
             self.refuse("expected", f"lacks the output {name!r}: it must return every output of `arrays`")
         for name in (name for name in result if name not in outputs):
@@ -202,7 +205,7 @@ class Trial(Declarations):
     def require_pair(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:
         """Check the expected array of an output, and the bound of its error."""
         if not isinstance(pair, tuple) or len(pair) != 2:
-            self.refuse("expected", f"returns {brief(pair)} for {name!r}: it must return `(array, bound)`")
+            self.refuse("expected", f"returns {short_text(pair)} for {name!r}: it must return `(array, bound)`")
         array, bound = map(np.asarray, pair)
         if array.shape != shape:
             self.refuse("expected", f"returns an array of the shape {array.shape} for {name!r}, which has {shape}")
@@ -211,20 +214,20 @@ class Trial(Declarations):
         if bound.shape not in ((), shape) or bound.dtype.kind not in "fiu":
             self.refuse(
                 "expected",
-                f"returns a bound of {brief(pair[1])} for {name!r}: it must be a number or an array of {shape}",
+                f"returns a bound of {short_text(pair[1])} for {name!r}: it must be a number or an array of {shape}",
             )
         for what, values in (("array", array), ("bound", bound)):
             if not (is_finite := np.isfinite(values)).all():
                 value = "NaN" if np.isnan(values).any() else "infinity"
-                self.refuse("expected", f"returns {value} in the {what} for {name!r}, in {share(~is_finite)}")
+                self.refuse("expected", f"returns {value} in the {what} for {name!r}, in {share_in_words(~is_finite)}")
         if (bound < 0).any():
             self.refuse(
                 "expected",
-                f"returns a bound of {bound.min():.3g} for {name!r}, negative in {share(bound < 0)}: "
+                f"returns a bound of {bound.min():.3g} for {name!r}, negative in {share_in_words(bound < 0)}: "
                 "take absolute values",
             )
 
 
-def share(invalid: np.ndarray) -> str:
+def share_in_words(invalid: np.ndarray) -> str:
     """How many elements are marked as invalid, in words."""
     return f"{int(invalid.sum())} of {pluralize(invalid.size, 'element')}"

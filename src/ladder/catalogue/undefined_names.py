@@ -22,13 +22,13 @@ MESSAGES = {
 }
 
 
-def require(path: Path) -> None:
+def refuse_undefined(path: Path) -> None:
     """Refuse a module with undefined names, or with names that another module lacks. Raises LadderError."""
-    for line, problem in [*absent_names(path), *flaws(path)]:
+    for line, problem in [*absent_names(path), *pyflakes_problems(path)]:
         raise LadderError(f"Line {line} of {path} {problem}")
 
 
-def flaws(path: Path) -> Iterator[tuple[int, str]]:
+def pyflakes_problems(path: Path) -> Iterator[tuple[int, str]]:
     """What pyflakes finds in a module: (line, what is wrong there)."""
     from pyflakes import checker  # here, because planning without users' modules doesn't need it
 
@@ -67,8 +67,8 @@ def absent_names(path: Path) -> Iterator[tuple[int, str]]:
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             module = dotted_name(node.value, modules)
-            if module and not has(module, node.attr):
-                yield node.lineno, f"uses {ast.unparse(node)}, {absence(module, node.attr)}"
+            if module and not has_name(module, node.attr):
+                yield node.lineno, f"uses {ast.unparse(node)}, {absence_clause(module, node.attr)}"
 
 
 def absent_imports(path: Path, statement: ast.ImportFrom, module: str) -> Iterator[tuple[int, str]]:
@@ -76,11 +76,11 @@ def absent_imports(path: Path, statement: ast.ImportFrom, module: str) -> Iterat
     if syntax.is_from_ladder(module):
         missing_imports.user_files(path, statement.lineno, module, [])  # raises LadderError without the module
         for alias in statement.names:
-            if not has(module, alias.name):
-                yield statement.lineno, f"imports {alias.name!r} from {module}, {absence(module, alias.name)}"
+            if not has_name(module, alias.name):
+                yield statement.lineno, f"imports {alias.name!r} from {module}, {absence_clause(module, alias.name)}"
 
 
-def absence(module: str, name: str) -> str:
+def absence_clause(module: str, name: str) -> str:
     """The end of a sentence on a name that a module lacks."""
     return f"but {imports.module_path(module)} doesn't define it.{did_you_mean(name, names_of(module))}"
 
@@ -117,7 +117,7 @@ def dotted_name(node: ast.AST, modules: dict[str, str]) -> str | None:
     return name if name and imports.module_path(name) else None
 
 
-def has(module: str, name: str) -> bool:
+def has_name(module: str, name: str) -> bool:
     """Whether a module of ladder's or a user's has a name, as far as its text tells."""
     names = names_of(module)
     is_module = missing_imports.path_of_package(f"{module}.{name}") or imports.module_path(f"{module}.{name}")
@@ -127,11 +127,11 @@ def has(module: str, name: str) -> bool:
 def names_of(module: str) -> set[str]:
     """The names that a module binds, and a workload's defaults; `*` after `from x import *` or if it has no file."""
     path = imports.module_path(module)
-    return names_in(path) if path else {"*"}
+    return names_bound_in(path) if path else {"*"}
 
 
 @functools.cache
-def names_in(path: Path) -> set[str]:
+def names_bound_in(path: Path) -> set[str]:
     names = {*contracts.definitions(path), *syntax.assigned_names(literals.statements(path))}
     is_workload = path.name == "__init__.py" and "SIZES" in names
-    return names | set(contracts.with_default()) if is_workload else names
+    return names | set(contracts.names_with_default()) if is_workload else names

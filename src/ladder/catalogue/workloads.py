@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ladder.catalogue import blame, contracts, forms, literals, locations
+from ladder.catalogue import code_errors, contracts, forms, literals, locations
 from ladder.errors import LadderError, did_you_mean
 
 
@@ -33,9 +33,9 @@ def load(workload: str) -> ModuleType:
         importlib.import_module("ladder.workloads").__path__[:] = map(str, locations.roots())
         try:
             importlib.import_module(name).__path__[:] = paths
-        except blame.MISTAKES as error:
-            sentence = blame.sentence(error, f"The import of the workload {workload}", path)
-            raise LadderError(f"{sentence}.{blame.advice_on_import(error)}") from error
+        except code_errors.MISTAKES as error:
+            sentence = code_errors.describe(error, f"The import of the workload {workload}", path)
+            raise LadderError(f"{sentence}.{code_errors.advice_on_import(error)}") from error
         forms.require_sizes(path, sys.modules[name].SIZES)
         guard_functions(sys.modules[name], path)
     fill_defaults(sys.modules[name])
@@ -47,14 +47,14 @@ def guard_functions(module: ModuleType, path: Path) -> None:
     for name, entry in contracts.WORKLOAD.names.items():
         function = getattr(module, name, None)
         if inspect.isfunction(function) and not hasattr(function, "is_guarded"):
-            setattr(module, name, blame.guarded(function, f"{name}({entry.arguments})", path))
+            setattr(module, name, code_errors.wrap_mistakes(function, f"{name}({entry.arguments})", path))
 
 
 @functools.cache
 def fill_defaults(module: ModuleType) -> None:
     """Add the defaults of the contract to a workload's module for the names that it lacks."""
-    defaults = importlib.import_module(contracts.DEFAULTS)
-    for name in contracts.with_default():
+    defaults = importlib.import_module(contracts.DEFAULTS_MODULE)
+    for name in contracts.names_with_default():
         if not hasattr(module, name):
             default = getattr(defaults, name)
             setattr(module, name, partial(default, module) if callable(default) else default)
@@ -76,7 +76,7 @@ def workload_path(workload: str) -> Path:
     raise LadderError(f"There is no workload {workload!r}: choose one of {', '.join(names())}.{hint}")
 
 
-def is_users(workload: str) -> bool:
+def is_user_workload(workload: str) -> bool:
     """Whether a workload is in a user's folder, so that its functions are checked when it is used."""
     return not workload_path(workload).is_relative_to(locations.WORKLOADS)
 
@@ -94,7 +94,7 @@ def variant_path(workload: str, variant: str) -> Path:
         contracts.refuse_misspelt(path, contracts.VARIANT)
         if literals.assigns(path, "DEVICE"):
             raise LadderError(
-                f"{forms.place('DEVICE', path)} is computed, but it is read as text: write out its value."
+                f"{forms.location('DEVICE', path)} is computed, but it is read as text: write out its value."
             )
         raise LadderError(f"{path} doesn't say where its arrays live, so it isn't a variant: add DEVICE = \"host\".")
     return path
@@ -156,13 +156,13 @@ def complete(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
             f"{workload} has no size named {', '.join(sorted(unknown))}: its sizes are {', '.join(module.SIZES)}."
             f"{did_you_mean(min(unknown), module.SIZES)}"
         )
-    full = {
+    complete_sizes = {
         name: forms.require_size(workload, name, kind, sizes.get(name, forms.default_of(kind)))
         for name, kind in module.SIZES.items()
     }
-    if problem := module.refuse(full):
+    if problem := module.refuse(complete_sizes):
         raise LadderError(problem)
-    return full
+    return complete_sizes
 
 
 def complete_with(workload: str, sizes: dict[str, Any], count: int) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-# An output that is smaller than the inputs by this factor counts as rounding noise.
-NOISE = 1e-6
+# An output whose magnitude, relative to that of the inputs, is at most this counts as rounding noise.
+MAX_NOISE = 1e-6
 # What to do about a workload that accepts a wrong result.
 ADVICE = "Derive the bound from the arithmetic, as `product_factor` of src/ladder/harness/validation.py does"
 
@@ -38,7 +38,7 @@ def error_to_refuse(exact: np.ndarray, dtype: np.dtype, scale: float) -> tuple[n
     if dtype.kind in "iu":
         error = 3 * largest + 1
         return error, f"a result that is off by {error:.3g} in every element"
-    if largest <= NOISE * scale:
+    if largest <= MAX_NOISE * scale:
         return scale, f"a result that is off by {scale:.3g} in every element"
     return np.abs(exact), "a result that is wrong by a factor of 2, and one of zeros"
 

@@ -24,10 +24,12 @@ extern "C" __global__ void spin(long long nanoseconds) {
   } while (now - start < nanoseconds);
 }
 """
-# A run is refused only if the GPU keeps working for more than MARGIN seconds and SHARE of the run's time after its end,
-# in all of RUNS runs or more, for at least PATIENCE seconds: a busy host causes such delays for a while, a variant that
-# leaves work behind in every run. After many launches, or a large graph, the driver cleans up for a while.
-MARGIN, SHARE, RUNS, PATIENCE = 50e-6, 0.005, 10, 0.5
+# A run is refused only if the GPU keeps working after its end for more than the sum of MAX_EXTRA_SECONDS and
+# MAX_EXTRA_SHARE of the run's time, in each of at least MIN_RUNS runs during at least MIN_SECONDS: a busy host causes
+# such delays for a while, a variant that leaves work behind in every run. After many launches, or a large graph, the
+# driver cleans up for a while.
+MAX_EXTRA_SECONDS, MAX_EXTRA_SHARE, MIN_RUNS, MIN_SECONDS = 50e-6, 0.005, 10, 0.5
+OVERHEAD_RUNS = 101  # an overhead of the clock is the median of so many measurements
 
 
 def stopwatch(run: Callable[[], object]) -> float:
@@ -60,10 +62,10 @@ def time_until_idle() -> float:
 
 
 def attempts() -> Iterator[int]:
-    """The numbers of the runs after which a variant that leaves work behind is refused: RUNS or more, for PATIENCE."""
+    """The numbers of the runs after which a variant that leaves work behind is refused: MIN_RUNS or more."""
     start = time.perf_counter()
     number = 0
-    while number < RUNS or time.perf_counter() - start < PATIENCE:
+    while number < MIN_RUNS or time.perf_counter() - start < MIN_SECONDS:
         yield number
         number += 1
 
@@ -74,7 +76,7 @@ def require_finished(run: Callable[[], object]) -> None:
     No spin kernel runs before `run`: meanwhile work in another stream would start, and perhaps end.
     """
     for _ in attempts():
-        max_seconds = MARGIN + SHARE * time_between_events(run, spin_nanoseconds=0)
+        max_seconds = MAX_EXTRA_SECONDS + MAX_EXTRA_SHARE * time_between_events(run, spin_nanoseconds=0)
         seconds = time_until_idle() - idle_overhead()
         if seconds <= max_seconds:
             return
@@ -87,13 +89,13 @@ def require_finished(run: Callable[[], object]) -> None:
 @functools.cache
 def event_overhead() -> float:
     """Seconds between two events with nothing between them."""
-    return statistics.median(time_between_events(lambda: None) for _ in range(101))
+    return statistics.median(time_between_events(lambda: None) for _ in range(OVERHEAD_RUNS))
 
 
 @functools.cache
 def idle_overhead() -> float:
     """Seconds that `time_until_idle` returns on an idle GPU."""
-    return statistics.median(time_until_idle() for _ in range(101))
+    return statistics.median(time_until_idle() for _ in range(OVERHEAD_RUNS))
 
 
 @functools.cache

@@ -22,8 +22,7 @@ def encode(
 ) -> np.ndarray:
     """The tensor map of an array on the GPU, as an argument of a kernel: a NumPy array of one opaque value.
 
-    `shape` begins with the contiguous axis; `strides` has those of all other axes in bytes, one
-    fewer than axes. `box` is the shape of a
+    `shape` begins with the contiguous axis; `strides` has those of all other axes in bytes. `box` is the shape of a
     copy, whose first axis takes 128 bytes. A copy arrives in shared memory with the 128-byte swizzle; elements outside
     the array are zero. Raises LadderError if the driver refuses.
     """

@@ -19,14 +19,14 @@ def write(folder: Path | str) -> None:
     occupies, in the middle of 28 × 28 pixels, uint8. The split is fixed and keeps the proportions of the classes.
     Raises LadderError if `folder` can't be written.
     """
-    small, labels = load_digits(return_X_y=True)
-    small = small.reshape(-1, 8, 8)
-    large = zoom(small, (1, 2.5, 2.5), order=3, mode="grid-constant", grid_mode=True)
-    images = np.zeros((len(large), SIDE, SIDE), np.uint8)
-    images[:, 4:24, 4:24] = np.rint(np.clip(large / 16, 0, 1) * 255)
+    small_images, labels = load_digits(return_X_y=True)
+    small_images = small_images.reshape(-1, 8, 8)
+    large_images = zoom(small_images, (1, 2.5, 2.5), order=3, mode="grid-constant", grid_mode=True)
+    images = np.zeros((len(large_images), SIDE, SIDE), np.uint8)
+    images[:, 4:24, 4:24] = np.rint(np.clip(large_images / 16, 0, 1) * 255)
     labels = labels.astype(np.uint8)
-    parts = train_test_split(images, labels, test_size=360, stratify=labels, random_state=0)
+    arrays = train_test_split(images, labels, test_size=360, stratify=labels, random_state=0)
 
-    for name, part in zip((TRAIN_IMAGES, TEST_IMAGES, TRAIN_LABELS, TEST_LABELS), parts, strict=True):
-        idx.write(Path(folder, name), part)
+    for name, array in zip((TRAIN_IMAGES, TEST_IMAGES, TRAIN_LABELS, TEST_LABELS), arrays, strict=True):
+        idx.write(Path(folder, name), array)
     checksums.write(folder, FILES)

@@ -21,8 +21,8 @@ from ladder.records.files import write_atomically
 TIMEOUT = 30  # seconds for a connection, and for each read
 # Three more attempts, with pauses of 0, 2 and 4 s, after failed connections and statuses that may be temporary; the
 # pause that a server asks for is ignored.
-TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
-RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT, respect_retry_after_header=False)
+TRANSIENT_STATUSES = (408, 425, 429, 500, 502, 503, 504)
+RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT_STATUSES, respect_retry_after_header=False)
 
 
 class ExpectedFile(NamedTuple):
@@ -87,8 +87,8 @@ def read_from_mirror(mirror: Path | str, name: str, size: int) -> bytes:
 
 def read_from_folder(folder: Path, name: str, size: int) -> bytes:
     """The file's contents from a folder, compressed or not."""
-    packed = folder / f"{name}.gz"
-    return decompress(packed.read_bytes(), size) if packed.is_file() else (folder / name).read_bytes()
+    compressed = folder / f"{name}.gz"
+    return decompress(compressed.read_bytes(), size) if compressed.is_file() else (folder / name).read_bytes()
 
 
 def read_from_server(url: str, name: str, size: int) -> bytes:
@@ -101,16 +101,16 @@ def read_from_server(url: str, name: str, size: int) -> bytes:
         response = session.get(f"{url}/{name}.gz", headers=headers, stream=True, timeout=TIMEOUT)
         if response.status_code != 200:
             raise UnusableFile(f"HTTP status {response.status_code}")
-        packed = response.raw.read(limit + 1, decode_content=False)
-    if len(packed) > limit:
+        compressed = response.raw.read(limit + 1, decode_content=False)
+    if len(compressed) > limit:
         raise UnusableFile(f"sends more than {limit} bytes, which can't be the file")
-    return decompress(packed, size)
+    return decompress(compressed, size)
 
 
-def decompress(packed: bytes, size: int) -> bytes:
+def decompress(compressed: bytes, size: int) -> bytes:
     """The contents of a gzip file, at most `size` + 1 bytes of them."""
     try:
-        return gzip.GzipFile(fileobj=io.BytesIO(packed)).read(size + 1)
+        return gzip.GzipFile(fileobj=io.BytesIO(compressed)).read(size + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UnusableFile(f"not an intact gzip file ({error})") from None
 

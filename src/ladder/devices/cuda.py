@@ -24,7 +24,7 @@ class Cuda(Gpu):
         """An array in the GPU's memory, its contents undefined."""
         return cuda.empty(shape, dtype)
 
-    def staging(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+    def staging_arrays(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         """Arrays like these in pinned host memory."""
         return {name: cuda.empty_pinned(array.shape, array.dtype) for name, array in arrays.items()}
 
@@ -41,7 +41,7 @@ class Cuda(Gpu):
         self, staged: Mapping[str, np.ndarray], problem: SimpleNamespace
     ) -> list[tuple[str, Callable[[], None]]]:
         """The copies `to device` of the staged inputs and `to host` of all outputs."""
-        results, inputs = self.staging(problem.outputs), {name: problem.inputs[name] for name in staged}
+        results, inputs = self.staging_arrays(problem.outputs), {name: problem.inputs[name] for name in staged}
 
         def download() -> None:
             for name, array in problem.outputs.items():

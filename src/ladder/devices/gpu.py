@@ -26,10 +26,10 @@ MIN_SECONDS, BATCH_SECONDS, TIMEOUT = 1.0, 0.02, 30.0
 class Gpu(Host):
     """The base class of devices with GPUs; not a device itself. Arrays are in host memory unless overridden."""
 
-    CEILINGS = "cuda"  # a sample is compared with the ceilings that cases of this device have measured
+    CEILING_DEVICE = "cuda"  # a sample is compared with the ceilings that cases of this device have measured
 
     @staticmethod
-    def require_parts(count: int = 1) -> None:
+    def require_available(count: int = 1) -> None:
         """Refuse a machine with fewer GPUs that this process may use. Raises LadderError."""
         uuids = gpus.require_gpu()
         if len(uuids) < count:
@@ -44,7 +44,7 @@ class Gpu(Host):
 
         Raises LadderError if the machine has fewer GPUs.
         """
-        Gpu.require_parts(count)
+        Gpu.require_available(count)
         uuids = gpus.require_gpu()
         with contextlib.ExitStack() as stack:
             leased = [stack.enter_context(locks.first_free_lock(uuids)) for _ in range(count)]
@@ -70,9 +70,9 @@ class Gpu(Host):
             if "out of memory" not in str(error).lower():
                 raise
             free, total = gpus.load_cupy().cuda.runtime.memGetInfo()
-            first = str(error).splitlines()[0].rstrip(".")
+            first_line = str(error).splitlines()[0].rstrip(".")
             raise LadderError(
-                f"The GPU is out of memory ({first}): {free} of {total} bytes are free. "
+                f"The GPU is out of memory ({first_line}): {free} of {total} bytes are free. "
                 "Lower the sizes, or end other processes on the GPU, which `nvidia-smi` lists."
             ) from None
 
@@ -84,7 +84,7 @@ class Gpu(Host):
         cupy = gpus.load_cupy()
         buffer = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], np.uint8)
         values = iter(range(2**62))
-        return lambda: buffer.fill(next(values) % 251)
+        return lambda: buffer.fill(next(values) % 251)  # a byte, other than that of the previous flush
 
     def read_threads(self) -> dict[str, Any]:
         """The host's threads and CPUs, and the GPU."""
@@ -114,10 +114,10 @@ class Gpu(Host):
         continue.
         """
         with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(state_at_work, gpus.uuid(), start)
-            while not self.broadcast(answer.done()):
+            future = pool.submit(state_at_work, gpus.uuid(), start)
+            while not self.broadcast(future.done()):
                 self.stopwatch(run)
-        return answer.result()
+        return future.result()
 
     def energy(self, run: Callable[[], object]) -> dict[str, float]:
         """{"joules": energy of a run, "sustained": its seconds}, averaged over repeated runs for at least a second.
@@ -130,11 +130,11 @@ class Gpu(Host):
         if gpus.energy() is None:
             return {}
         batch = self.broadcast(max(1, round(BATCH_SECONDS / max(self.stopwatch(run), 1e-6))))
-        begin, _, _ = repeat(run, batch, gpus.energy, 0.0, self.broadcast)
-        end, runs, sustained = repeat(run, batch, gpus.energy, MIN_SECONDS, self.broadcast)
-        if begin is None or end is None:
+        start_joules, _, _ = repeat(run, batch, gpus.energy, 0.0, self.broadcast)
+        end_joules, runs, sustained = repeat(run, batch, gpus.energy, MIN_SECONDS, self.broadcast)
+        if start_joules is None or end_joules is None:
             return {}
-        return {"joules": (end - begin) / runs, "sustained": sustained}
+        return {"joules": (end_joules - start_joules) / runs, "sustained": sustained}
 
 
 def state_at_work(uuid: str, start: float) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def repeat(
     Returns the counter's value (None if it never changed), the number of runs, and the mean seconds per run. The mean
     excludes runs after the first reading of the counter, because the GPU idles for milliseconds during a reading.
     """
-    start, runs, before, sustained = time.monotonic(), 0, None, 0.0
+    start, runs, previous_value, sustained = time.monotonic(), 0, None, 0.0
     while True:
         for _ in range(batch):
             run()
@@ -160,9 +160,9 @@ def repeat(
         if broadcast(elapsed < seconds):
             continue
         sustained = sustained or elapsed / runs
-        now = counter()
-        if broadcast(before not in (None, now)):
-            return now, runs, sustained
+        value = counter()
+        if broadcast(previous_value not in (None, value)):
+            return value, runs, sustained
         if broadcast(elapsed > seconds + TIMEOUT):
             return None, runs, sustained
-        before = now
+        previous_value = value

@@ -38,10 +38,10 @@ class Host:
     """
 
     SHARES_MACHINE = False  # whether other cases may be timed on the machine at the same time
-    CEILINGS = "host"  # the device with whose ceilings its samples are compared
+    CEILING_DEVICE = "host"  # the device with whose ceilings its samples are compared
 
     @staticmethod
-    def require_parts(count: int = 1) -> None:
+    def require_available(count: int = 1) -> None:
         """Refuse a machine that lacks what `lease` would hold. Raises LadderError; the host lacks nothing."""
 
     @staticmethod
@@ -117,12 +117,12 @@ class Host:
         """
         dtype = np.dtype(dtype)
         size = math.prod(shape) * dtype.itemsize
-        raw = np.empty(size + ALIGNMENT, np.uint8)
-        start = -raw.ctypes.data % ALIGNMENT
-        # A view of `raw` would have it as its base, but the base of a buffer isn't an array.
-        return np.frombuffer(raw.data[start : start + size], dtype).reshape(shape)
+        buffer = np.empty(size + ALIGNMENT, np.uint8)
+        start = -buffer.ctypes.data % ALIGNMENT
+        # A view of `buffer` would have it as its base, but the base of a buffer isn't an array.
+        return np.frombuffer(buffer.data[start : start + size], dtype).reshape(shape)
 
-    def staging(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+    def staging_arrays(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
         """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves."""
         return arrays
 
@@ -145,7 +145,7 @@ class Host:
         run()
         return (time.perf_counter_ns() - start) * 1e-9
 
-    def by_rank(self) -> list[float]:
+    def seconds_by_rank(self) -> list[float]:
         """Seconds of the last timed call, a list by rank; empty, since there are no ranks."""
         return []
 
@@ -285,7 +285,7 @@ def thread_affinities() -> Iterator[set[int]]:
             yield os.sched_getaffinity(int(thread.name))
 
 
-def core(cpu: int) -> str:
+def core_of(cpu: int) -> str:
     """The core of a CPU, as the list of CPUs that share it; only the CPU if Linux lists none."""
     siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
     return siblings.read_text(encoding="utf-8") if siblings.exists() else str(cpu)
@@ -297,9 +297,9 @@ def require_bound(case_threads: int, threads: Mapping[str, Any]) -> None:
     Threads outside of OpenMP may run on many cores, or on the core of the thread that started them. Neither adds a core
     to those with a bound thread.
     """
-    cores = [{core(cpu) for cpu in cpus} for cpus in threads["thread_affinities"]]
+    cores = [{core_of(cpu) for cpu in cpus} for cpus in threads["thread_affinities"]]
     bound_cores = len(set().union(*(thread_cores for thread_cores in cores if len(thread_cores) == 1)))
-    required = min(case_threads, len({core(cpu) for cpu in threads["affinity"]}))
+    required = min(case_threads, len({core_of(cpu) for cpu in threads["affinity"]}))
     if bound_cores < required:
         raise LadderError(
             f"OMP_PROC_BIND asks for threads that are bound to {pluralize(required, 'core')}, but Linux reports "

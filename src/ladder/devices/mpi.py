@@ -22,7 +22,7 @@ from ladder.machine import caches, description, processes
 from ladder.records.case import Case
 
 # Without the last two, Open MPI 4 and 5 would bind each rank with all its threads to one core.
-OPEN_MPI = {
+OPEN_MPI_VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -31,24 +31,26 @@ OPEN_MPI = {
 # Open MPI requires a remote shell, even to start ranks on its own node, where it never calls one: `false` stands in.
 NO_REMOTE_SHELL = {"OMPI_MCA_plm_rsh_agent": "false", "PRTE_MCA_plm_ssh_agent": "false"}
 # Without these, ranks started by srun would wait for a rank that has failed or has ended silently.
-SLURM = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
+SLURM_VARIABLES = {"SLURM_KILL_BAD_EXIT": "1", "SLURM_WAIT": "30"}
 # Inside a Slurm job on one node, the mpiexec of MPICH or Intel would start its ranks with another srun, for which no
 # cores may be free.
 LOCAL_LAUNCH = {"HYDRA_LAUNCHER": "fork", "I_MPI_HYDRA_BOOTSTRAP": "fork"}
 # The variables by which a user selects how the mpiexec of MPICH or Intel starts its ranks.
-BOOTSTRAPS = ("HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")
+BOOTSTRAP_VARIABLES = ("HYDRA_LAUNCHER", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP")
 # The folder through which the ranks of a node exchange data, and the MB required there. MPICH 5 needs 5 MB for a group
 # and 5.4 MB for each rank (measured); with less it uses the network, or is killed by a signal.
 SHARED_MEMORY = Path("/dev/shm")
 MB_PER_GROUP, MB_PER_RANK = 8, 6
 # The files required there. MPICH 5 creates 6 for 2 ranks, 10 for 4, 20 for 8 (measured).
 FILES_PER_GROUP, FILES_PER_RANK = 4, 2
-GROUPS = 8  # workers of a case, each a group of ranks, for which there must be memory if all start at once
+MAX_GROUPS = (
+    8  # the most workers of a case, each a group of ranks: if all start at once, there must be memory for so many
+)
 # Launchers' variables for the number of ranks on a node.
 NODE_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
-ORDER_TAG = 1  # of a message with an order of the harness
+ORDER_TAG = 1  # the tag of messages that pass on an order of the harness
 # The maximum time between two polls for an order, in seconds: waiting ranks must not use the cores of timed ranks.
-MAX_NAP = 0.5
+MAX_PAUSE = 0.5
 CONCURRENT_LAUNCHERS = ("mpiexec", "mpirun")  # of these, several processes may run at the same time
 
 
@@ -90,7 +92,7 @@ class Mpi(Host):
         srun and jsrun, a group would wait for the cores and GPUs of the group before it.
         """
         program, *_ = shlex.split(launcher or "") or [""]
-        has_memory = free_memory() >= GROUPS * required_memory(case.ranks)
+        has_memory = free_memory() >= MAX_GROUPS * required_memory(case.ranks)
         return case.ranks == 1 or (
             not description.slurm() and Path(program).name in CONCURRENT_LAUNCHERS and has_memory
         )
@@ -107,7 +109,7 @@ class Mpi(Host):
         """
         local_launch = LOCAL_LAUNCH if nodes_of_job() == 1 and not selects_bootstrap(overrides) else {}
         no_shell = {} if shutil.which("ssh") or shutil.which("rsh") else NO_REMOTE_SHELL
-        return super().environment(threads, overrides) | OPEN_MPI | SLURM | local_launch | no_shell
+        return super().environment(threads, overrides) | OPEN_MPI_VARIABLES | SLURM_VARIABLES | local_launch | no_shell
 
     def start(self, case: Case) -> None:
         """Join the other ranks. Raises LadderError if there is no MPI, or if it isn't that of the launcher."""
@@ -128,10 +130,10 @@ class Mpi(Host):
             for rank in range(1, world.size):
                 world.send(line, rank, ORDER_TAG)
             return line
-        nap = 1e-3
+        pause = 1e-3
         while not world.iprobe(0, ORDER_TAG):
-            time.sleep(nap)
-            nap = min(2 * nap, MAX_NAP)
+            time.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE)
         return world.recv(source=0, tag=ORDER_TAG)
 
     def is_first(self) -> bool:
@@ -151,7 +153,7 @@ class Mpi(Host):
         self.last_seconds = world.allgather((time.perf_counter_ns() - start) * 1e-9)
         return max(self.last_seconds)
 
-    def by_rank(self) -> list[float]:
+    def seconds_by_rank(self) -> list[float]:
         """Seconds by rank of the last timed call."""
         return list(self.last_seconds)
 
@@ -193,7 +195,7 @@ def nodes_of_job() -> int:
 
 def selects_bootstrap(variables: Mapping[str, str]) -> bool:
     """Whether one of these variables selects how an mpiexec starts its ranks."""
-    return any(name in variables for name in BOOTSTRAPS)
+    return any(name in variables for name in BOOTSTRAP_VARIABLES)
 
 
 def require_srun(launcher: str, environment: Mapping[str, str]) -> None:
@@ -232,20 +234,20 @@ def require_memory() -> None:
     ranks = next((int(os.environ[name]) for name in NODE_SIZE_VARIABLES if name in os.environ), 1)
     if ranks == 1:
         return
-    what = f"{SHARED_MEMORY}, through which the ranks of a node exchange data,"
+    subject = f"{SHARED_MEMORY}, through which the ranks of a node exchange data,"
     if not SHARED_MEMORY.is_dir():
-        raise LadderError(f"{what} is missing: mount it (`mount -t tmpfs tmpfs {SHARED_MEMORY}`).")
+        raise LadderError(f"{subject} is missing: mount it (`mount -t tmpfs tmpfs {SHARED_MEMORY}`).")
     free, needed = free_memory(), required_memory(ranks)
     if free < needed:
         raise LadderError(
-            f"{what} has {free:.0f} MB free, but {ranks} ranks need {needed}: enlarge it (`mount -o "
+            f"{subject} has {free:.0f} MB free, but {ranks} ranks need {needed}: enlarge it (`mount -o "
             f"remount,size=1G {SHARED_MEMORY}`, `docker run --shm-size=1g`), or delete the files that "
             "killed programs have left there."
         )
     files, needed = free_files(), FILES_PER_GROUP + FILES_PER_RANK * ranks
     if files < needed:
         raise LadderError(
-            f"{what} has room for only {files} of the {needed} files of {ranks} ranks (too few inodes are free): "
+            f"{subject} has room for only {files} of the {needed} files of {ranks} ranks (too few inodes are free): "
             f"allow more (`mount -o remount,nr_inodes=0 {SHARED_MEMORY}`), or delete the files that "
             "killed programs have left there."
         )
@@ -259,19 +261,19 @@ def communicator() -> Any:
     except ImportError as error:
         raise LadderError(f"MPI can't be used: {error}. `pip install mpi4py mpich` installs it.") from None
     except RuntimeError as error:  # mpi4py is installed, but no MPI library
-        first = str(error).splitlines()[0]
-        raise LadderError(f"mpi4py finds no MPI ({first}): `pip install mpich` installs one.") from None
+        first_line = str(error).splitlines()[0]
+        raise LadderError(f"mpi4py finds no MPI ({first_line}): `pip install mpich` installs one.") from None
     return MPI.COMM_WORLD
 
 
 def share_of_cpus(ranks: Sequence[tuple[str, list[int]]], rank: int) -> list[int]:
     """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
-    users: dict[int, list[int]] = {}
-    for other, (node, cpus) in enumerate(ranks):
+    ranks_by_cpu: dict[int, list[int]] = {}
+    for user, (node, cpus) in enumerate(ranks):
         if node == ranks[rank][0]:
             for cpu in cpus:
-                users.setdefault(cpu, []).append(other)
-    return [cpu for i, cpu in enumerate(sorted(users)) if users[cpu][i % len(users[cpu])] == rank]
+                ranks_by_cpu.setdefault(cpu, []).append(user)
+    return [cpu for i, cpu in enumerate(sorted(ranks_by_cpu)) if ranks_by_cpu[cpu][i % len(ranks_by_cpu[cpu])] == rank]
 
 
 def merge_conditions(ranks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class MpiCuda(Mpi, Gpu):
         super().set_variables(variables)
         leased = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
         usable_uuids = [uuid for uuid in uuids if uuid in leased] or uuids or leased
-        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable_uuids[neighbours().rank % len(usable_uuids)]
+        uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable_uuids[node_communicator().rank % len(usable_uuids)]
         require_distinct(communicator().allgather((description.node(), uuid)))
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
@@ -61,7 +61,7 @@ class MpiCuda(Mpi, Gpu):
         os.ftruncate(file, max(1, math.prod(shape) * np.dtype(dtype).itemsize))
         return map_array(file, shape, dtype)
 
-    def shared(self, array: Any) -> Any:
+    def map_shared(self, array: Any) -> Any:
         """The first rank's `array`, created by `empty`, mapped into every rank of its node; None on other nodes.
 
         All ranks must call this; only the first rank's argument is used. After a barrier, a rank's writes are visible
@@ -71,7 +71,7 @@ class MpiCuda(Mpi, Gpu):
         is_first = self.is_first()
         header = (os.getpid(), file := array.base.file, os.fstat(file), array.shape, array.dtype) if is_first else None
         process, file, status, *shape_and_dtype = world.bcast(header)
-        shares_node = 0 in neighbours().allgather(world.rank)
+        shares_node = 0 in node_communicator().allgather(world.rank)
         if is_first or not shares_node:
             return array if is_first else None
         try:
@@ -115,7 +115,7 @@ class MpiCuda(Mpi, Gpu):
 
 
 @functools.cache
-def neighbours() -> Any:
+def node_communicator() -> Any:
     """The communicator of the ranks on this rank's node, in their order."""
     from mpi4py import MPI
 

@@ -24,7 +24,7 @@ class Offload(Gpu):
     def require_finished(self, run: Callable[[], object]) -> None:
         """Refuse a run that returns while a GPU still works for it. Raises LadderError."""
         for _ in clock.attempts():
-            max_seconds = clock.MARGIN + clock.SHARE * self.stopwatch(run)
+            max_seconds = clock.MAX_EXTRA_SECONDS + clock.MAX_EXTRA_SHARE * self.stopwatch(run)
             seconds = clock.time_until_idle() - clock.idle_overhead()
             if seconds <= max_seconds:
                 return

@@ -31,7 +31,7 @@ def cases_of(words, sweep=()):
     if names:
         workload, variants = names[0][0], [variant for _, variant in names]
         require_pairs(workload, variants, pairs, values)
-        sizes = workloads.complete(workload, parsed(pairs, workloads.load(workload).SIZES))
+        sizes = workloads.complete(workload, parse_values(pairs, workloads.load(workload).SIZES))
         cases += [case for variant in variants for case in cases_of_variant(workload, variant, sizes, pairs, values)]
     elif pairs or values:
         raise LadderError("A whole key has all sizes and tunings already: leave the pairs name=value to variants.")
@@ -128,19 +128,21 @@ def require_value(workload, variants, name, value):
     raise refusals[0]
 
 
-def parsed(pairs, names):
+def parse_values(pairs, names):
     """{name: value} of the pairs whose name is in `names`."""
     return {name: value_of(name, text) for name, text in pairs.items() if name in names}
 
 
 def cases_of_variant(workload, variant, sizes, pairs, sweep):
     """The cases of a variant: one for each combination of the values in `sweep` that it takes."""
-    takes = setup_arguments.tunings(workload, variant)
-    counts = {name: 1 for name, (_, is_required) in takes.items() if is_required and name in setup_arguments.COUNTS}
+    accepted_tunings = setup_arguments.tunings(workload, variant)
+    counts = {
+        name: 1 for name, (_, is_required) in accepted_tunings.items() if is_required and name in setup_arguments.COUNTS
+    }
     variables = {name: text for name, text in pairs.items() if VARIABLE.fullmatch(name)}
-    swept = {name: values for name, values in sweep.items() if name in takes}
+    swept = {name: values for name, values in sweep.items() if name in accepted_tunings}
     for values in itertools.product(*swept.values()):
-        tuning = counts | parsed(pairs, takes) | dict(zip(swept, values, strict=True))
+        tuning = counts | parse_values(pairs, accepted_tunings) | dict(zip(swept, values, strict=True))
         yield Case(workload, variant, sizes, tuning, pairs.get("cache", "cold"), variables)
 
 

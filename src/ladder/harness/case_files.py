@@ -40,11 +40,11 @@ def make_data(name, path, say):
 def command_for(name, path):
     """The command that makes data."""
     if not datasets.is_artefact(name):
-        return f"{programs.own_command()} data {name} --out {path}"
+        return f"{programs.ladder_command()} data {name} --out {path}"
     workload, _, file = name.partition("/")
     source = datasets.artefacts(workload)[file]
     options = f"{f' --data {datasets.FOLDER}/{source}' if source else ''} --out {path}"
-    return f"{programs.own_command()} artefact {workload} {file}{options}"
+    return f"{programs.ladder_command()} artefact {workload} {file}{options}"
 
 
 def provide_reference(case, say):
@@ -59,7 +59,7 @@ def provide_reference(case, say):
         name = datasets.name_of(case.workload, sizes)
         data = ["--data", f"{datasets.FOLDER}/{name}"] if name else []
         # In a process of its own, since the verb restarts itself in another environment.
-        line = [sys.executable, "-m", "ladder", "reference", case.workload, slug, *data, "--out", str(path)]
-        if processes.run(line).returncode:
+        command = [sys.executable, "-m", "ladder", "reference", case.workload, slug, *data, "--out", str(path)]
+        if processes.run(command).returncode:
             raise LadderError(f"The reference {path} of {case.key} could not be computed: see the sentence above.")
     return str(path)

@@ -14,8 +14,8 @@ import numpy as np
 from ladder.catalogue import sources, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
-from ladder.harness.preconditions import require_cpus, require_met
-from ladder.harness.progress import Silence, percent
+from ladder.harness.preconditions import require_cpus, require_preconditions
+from ladder.harness.progress import SilentProgress, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, revision
 from ladder.quantities import digits, seconds
@@ -26,7 +26,7 @@ from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 # The order of workers in alternating blocks of two pairs. A drift that is steady over a block slows both cases equally.
 # The second block swaps the cases, because the first worker of a block may see the machine in another state.
 BLOCKS = ("abba", "baab")
-PAIRS = 2  # per block
+PAIRS_PER_BLOCK = 2  # per block
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ def parse_key(key):
     workload, variant, slug = parts
     order = [*workloads.load(workload).SIZES, "cache"] if workload in workloads.names() else []
 
-    def place(pair):
+    def sort_key(pair):
         """The sizes in the workload's order, the cache protocol, the tunings, and the variables, each by their name."""
         name = pair.partition("=")[0]
         return order.index(name) if name in order else len(order), bool(VARIABLE.fullmatch(name)), name
 
-    return Case.parse(workload, variant, ",".join(sorted(slug.split(","), key=place) if order else slug.split(",")))
+    return Case.parse(workload, variant, ",".join(sorted(slug.split(","), key=sort_key) if order else slug.split(",")))
 
 
 def compare_cases(
@@ -88,12 +88,12 @@ def compare_cases(
     ends it too, once both cases have a process. `progress` shows the result of each block. Raises LadderError if a
     worker fails.
     """
-    progress = progress or Silence()
+    progress = progress or SilentProgress()
     cases = {"a": a, "b": b}
     for case in cases.values():
         workloads.complete(case.workload, case.sizes)
         require_cpus(case)
-        require_met(case, reference)
+        require_preconditions(case, reference)
     counts = {"processes": 1, "samples": samples, "least": samples, "most": samples, "phase_passes": 1}
     protocol = counts | {"target": 0.0, "cap": 0.0, "energy": False}  # only the number of samples ends a worker
     results = {"a": [], "b": []}
@@ -104,10 +104,10 @@ def compare_cases(
                 block_start = time.monotonic()
                 measure_block(block, cases, results, protocol, data, reference, variables)
                 comparison = comparison_of(cases, results, paired)
-                progress.show(state(comparison, detect))
+                progress.show(progress_line(comparison, detect))
                 is_precise = comparison.pairs >= pairs and comparison.verdict.detectable <= detect
                 now = time.monotonic()
-                if is_precise or comparison.pairs + PAIRS > max_pairs or now + (now - block_start) > deadline:
+                if is_precise or comparison.pairs + PAIRS_PER_BLOCK > max_pairs or now + (now - block_start) > deadline:
                     return comparison
         except KeyboardInterrupt:
             if not all(results.values()):
@@ -129,7 +129,7 @@ def comparison_of(cases, results, paired, was_interrupted=False):
     return Comparison(cases, times, paired, verdict, conditions, was_interrupted)
 
 
-def state(comparison, detect):
+def progress_line(comparison, detect):
     """The result so far, as a line of progress."""
     verdict = comparison.verdict
     return (
@@ -206,7 +206,7 @@ def answer(verdict):
     if verdict.outcome == UNDECIDED:
         return "A and B do not differ significantly"
     if verdict.outcome == EQUAL:
-        return f"A is equal to B within {verdict.within} %"
+        return f"A is equal to B within {verdict.equal_percent} %"
     return f"A is {digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome} than B"
 
 
@@ -221,5 +221,5 @@ def document(comparison):
         "times": comparison.times,
         "conditions": comparison.conditions,
         "description": description.describe(),
-        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code(case)]),
+        "source": revision.of_files([path for case in comparison.cases.values() for path in sources.code_paths(case)]),
     }

@@ -22,7 +22,7 @@ HINTS = {
     -signal.SIGSEGV: " (access outside of an array?)",
 }
 # A call in the report of Python's `faulthandler`.
-CALL = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
+CALL_PATTERN = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)')
 
 
 class FaultReport:
@@ -41,18 +41,18 @@ class FaultReport:
         """The line of the variant in which the signal came, and what else to do; empty if the worker wrote none."""
         text = os.pread(self.file, MAX_LENGTH, 0).decode(errors="replace")
         folders = {*locations.folders(self.case.workload)}
-        calls = ((Path(call["path"]), call["line"]) for call in CALL.finditer(text))
+        calls = ((Path(call["path"]), call["line"]) for call in CALL_PATTERN.finditer(text))
         place = next((f"It was in line {line} of {path}." for path, line in calls if path.parent in folders), "")
         is_numba = code == -signal.SIGSEGV and traits.runtime(self.case) == "numba"
         advice = "Numba checks indices if the variant has ENVIRONMENT = {'NUMBA_BOUNDSCHECK': '1'}." * is_numba
-        return " ".join(filter(None, [place, advice, keep(self.case, text) if text else ""]))
+        return " ".join(filter(None, [place, advice, log_traceback(self.case, text) if text else ""]))
 
     def close(self):
         """Delete the report."""
         os.close(self.file)
 
 
-def keep(case, text):
+def log_traceback(case, text):
     """Write the traceback of a case's worker to a log; the sentence that says where it is, empty in a run's job."""
     if processes.job_variables:  # the job's standard error is its log
         print(text, file=sys.stderr)

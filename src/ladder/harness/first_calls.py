@@ -6,7 +6,7 @@ import threading
 from ladder.records.case import Case
 
 PATIENCE = 10.0  # seconds
-reported: set[Case] = set()  # the cases with a message so far
+reported_cases: set[Case] = set()  # the cases with a message so far
 
 
 class Watch:
@@ -18,7 +18,7 @@ class Watch:
 
     def start(self):
         """Start the timer, unless the message was printed before."""
-        if self.case not in reported:
+        if self.case not in reported_cases:
             self.timer = threading.Timer(PATIENCE, self.report)
             self.timer.daemon = True
             self.timer.start()
@@ -30,7 +30,7 @@ class Watch:
 
     def report(self):
         """Print that the case is still in its set-up or first call."""
-        reported.add(self.case)
+        reported_cases.add(self.case)
         name = f"{self.case.workload}/{self.case.variant}"
         sentence = f"{name} is still in its set-up or first call after {PATIENCE:g} s: it compiles, computes or hangs."
         print(f"{sentence} Ctrl-C ends it.", file=sys.stderr, flush=True)

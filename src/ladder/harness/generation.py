@@ -20,14 +20,14 @@ from pathlib import Path
 from ladder import devices
 from ladder.catalogue import locations, traits, workloads
 from ladder.errors import LadderError
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.records.files import require_writable
 
 # Images per run: on GPUs enough to overlap copies with work; on the host few, so that the progress bar moves.
-CHUNKS = {"offload": 5248, "host": 256}
-PART = 64  # images that are written between two updates of the progress bar
+CHUNK_SIZES = {"offload": 5248, "host": 256}
+IMAGES_PER_UPDATE = 64  # images that are written between two updates of the progress bar
 
 
 def formats_of(workload):
@@ -59,12 +59,12 @@ def require_usable(output, *inputs):
 
 
 def chunks(case, formats, inputs, advance):
-    """Yield the output of a case in parts of at most PART images, each valid until the next one is requested.
+    """Yield the output of a case in parts of at most IMAGES_PER_UPDATE images; a part is valid until the next request.
 
     `advance(images)` is called after each part.
     """
     images, steps, problem = case.sizes["images"], None, None
-    chunk = CHUNKS[traits.device(case)]
+    chunk = CHUNK_SIZES[traits.device(case)]
     for start in range(0, images, chunk):
         count = min(chunk, images - start)
         if problem is None or problem.sizes["images"] != count:
@@ -73,10 +73,10 @@ def chunks(case, formats, inputs, advance):
         for name in formats.BY_IMAGE:
             problem.inputs[name][...] = inputs[name][start : start + count]
         with devices.of(case).translate_errors():
-            in_order(steps.run)()
+            chain_steps(steps.run)()
         (output,) = problem.outputs.values()
         result = devices.of(case).to_host(output)
-        for part in (result[first : first + PART] for first in range(0, count, PART)):
+        for part in (result[first : first + IMAGES_PER_UPDATE] for first in range(0, count, IMAGES_PER_UPDATE)):
             yield part
             advance(len(part))
 
@@ -91,7 +91,7 @@ def prepare(case, count, shared):
         steps = Steps.of_variant(variant, problem, case.tuning)
         for name, array in shared.items():
             problem.inputs[name][...] = array
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
     return problem, steps
 
 

@@ -15,7 +15,7 @@ def hold_machine(*cases, shared=False):
 
 def require_devices(case):
     """Refuse a case for which this machine has too few parts of its device, such as GPUs. Raises LadderError."""
-    devices.of(case).require_parts(parts_on_node(case))
+    devices.of(case).require_available(parts_on_node(case))
 
 
 def parts_on_node(case):

@@ -11,14 +11,14 @@ from functools import partial
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import soundness, traits, workloads
-from ladder.catalogue.sources import code, fingerprint
+from ladder.catalogue.sources import code_paths, fingerprint
 from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.plausibility import require_plausible
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import require_granted, require_met
-from ladder.harness.progress import Silence, percent
+from ladder.harness.preconditions import require_granted, require_preconditions
+from ladder.harness.progress import SilentProgress, percent
 from ladder.harness.workers import Worker
 from ladder.machine import description, identity, revision, variables
 from ladder.records import agreement, campaigns, record
@@ -105,11 +105,11 @@ def measure(
     `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
     prelude has set. `progress` shows the result of each process. Ctrl-C raises Interruption.
     """
-    progress = progress or Silence()
+    progress = progress or SilentProgress()
     require_granted(case, granted)
     soundness.require_sound(case)
-    require_met(case, reference)
-    sources, revision_before = fingerprint(case), revision.of_files(code(case))
+    require_preconditions(case, reference)
+    sources, revision_before = fingerprint(case), revision.of_files(code_paths(case))
     job = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them until then.
     with hold_machine(case, shared=protocol.get("share_machine", False)):
@@ -125,9 +125,9 @@ def measure(
     document = document_of(case, results, protocol, environment.of_worker(case, prelude) | leases)
     if ceilings is not None:
         require_plausible(case, results, cost_of_results(case, results), ceilings)
-    source = {"sources": sources, "source": revision.combine(revision_before, revision.of_files(code(case)))}
-    place = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
-    record.write(out, document | times | source | place)
+    source = {"sources": sources, "source": revision.combine(revision_before, revision.of_files(code_paths(case)))}
+    origin = {"machine": machine, "campaign": campaigns.of_run(), "description": description.describe()}
+    record.write(out, document | times | source | origin)
 
 
 def collect(new_results, protocol, progress):
@@ -156,7 +156,7 @@ def document_of(case, results, protocol, variables_of_worker):
         result["curve"] = []  # the record keeps the checks of all processes, but only the first one's curve and trace
         result.pop("trace", None)
     return {
-        "schema": record.SCHEMA,
+        "schema": record.SCHEMA_VERSION,
         "workload": case.workload,
         "variant": case.variant,
         "case": case.slug,
@@ -167,6 +167,6 @@ def document_of(case, results, protocol, variables_of_worker):
         "converged": is_converged(results, protocol),
         "host": identity.host(),
         "gpus": sorted({gpu for result in results for gpu in identity.gpus(result["threads"])}),
-        "environment": variables.for_record(variables_of_worker),
+        "environment": variables.variables_to_record(variables_of_worker),
         "slurm": description.slurm(),
     }

@@ -12,7 +12,7 @@ def require_plausible(case, results, cost, ceilings):
     of all cores; `cache_bytes`, the size of the caches; `margin`, the factor by which a sample may exceed the rates.
     The key `cuda` holds a dict with the same keys for one GPU.
     """
-    kind = devices.of(case).CEILINGS
+    kind = devices.of(case).CEILING_DEVICE
     limits = ceilings if kind == "host" else ceilings.get(kind)
     if limits is None:
         return

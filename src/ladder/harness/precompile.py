@@ -15,9 +15,9 @@ def precompile(case, protocol, prelude=()):
 
     If the variant fails, nothing is raised: the note holds the error as `failed`, and a measurement will report it.
     """
-    small_case, path = compilation.representative(case), compilation.note_path(case)
+    small_case, path = compilation.representative_case(case), compilation.note_path(case)
     variables = environment.of_worker(case, prelude)
-    state = compilation.state(case, variables)
+    state = compilation.inputs(case, variables)
     # If two processes wrote to the same index of Numba's cache, the entries of one would be lost.
     with locks.folder_lock(compilation.folder(case, variables)):
         if path.exists() and (note := read_json(path)).get("state") == state:

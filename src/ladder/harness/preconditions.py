@@ -32,12 +32,12 @@ def require_cpus(case):
         )
 
 
-def require_met(case, reference):
+def require_preconditions(case, reference):
     """Refuse a case whose workload breaks its contract, that this machine can't run, or with the wrong `reference`.
 
     `reference` is a path or None.
     """
-    trial.require(case.workload, case.sizes)
+    trial.require_valid(case.workload, case.sizes)
     devices.require_known(case.workload, case.variant)
     require_devices(case)  # here, because the lease comes after the wait for the machine
     cpus.require_quota(-(-case.ranks // variables.nodes()) * case.threads)
@@ -58,11 +58,11 @@ def require_reference(case, path):
     reference = archives.read(path, "a reference written by the verb `reference`")
     # References from before 27 November 2026 don't name their owner; only the path that the workflow chose does.
     owner = str(reference.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
-    if sizes and owner != (expected := identity(case.workload, sizes)):
+    if sizes and owner != (expected := reference_owner(case.workload, sizes)):
         raise LadderError(f"{path} isn't the reference of {expected}: write that with the verb `reference`.")
 
 
-def identity(workload, sizes):
+def reference_owner(workload, sizes):
     """The owner of a reference, as text: the workload and the sizes on which the reference depends."""
     return f"{workload}/{Case(workload, 'reference', sizes, {}).slug.removesuffix(',cache=cold')}"
 
@@ -72,7 +72,7 @@ def write_reference(path, workload, sizes, arrays):
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.npz")
-    np.savez(part, of=identity(workload, sizes), **arrays)
+    np.savez(part, of=reference_owner(workload, sizes), **arrays)
     part.replace(path)
 
 

@@ -17,7 +17,7 @@ from ladder import devices
 from ladder.catalogue import soundness
 from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
-from ladder.harness.preconditions import require_met
+from ladder.harness.preconditions import require_preconditions
 from ladder.harness.workers import Worker
 
 EVENTS = ("cycles", "instructions", "cache-misses", "branch-misses")
@@ -31,9 +31,9 @@ HINTS = {
     "ncu": "install NVIDIA Nsight Compute, which the CUDA toolkit includes, and put `ncu` on the PATH",
 }
 MAX_LAUNCHES = 50  # of kernels that `ncu` measures
-OF_HARNESS = ("spin", "cupy_fill")  # the kernels of the clock, and of whatever is filled before a sample
-BUSY = 60  # per cent of a unit's peak rate from which on it bounds a kernel
-FAST, SLOW = 2.0, 1.0  # instructions a cycle
+HARNESS_KERNELS = ("spin", "cupy_fill")  # the kernels of the clock, and of whatever is filled before a sample
+BUSY_PERCENT = 60  # of a unit's peak rate from which on it bounds a kernel
+FAST_RATE, SLOW_RATE = 2.0, 1.0  # in instructions per cycle
 MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
 
 
@@ -43,8 +43,8 @@ def profile(case, files):
     Raises LadderError if the profiler is missing or may not count.
     """
     soundness.require_sound(case)
-    require_met(case, files[1])
-    tool = "ncu" if devices.of(case).CEILINGS == "cuda" else "perf"
+    require_preconditions(case, files[1])
+    tool = "ncu" if devices.of(case).CEILING_DEVICE == "cuda" else "perf"
     path = shutil.which(tool)
     if not path:
         raise LadderError(f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {HINTS[tool]}.")
@@ -52,9 +52,9 @@ def profile(case, files):
         log = Path(folder, "counters.csv")
         if tool == "ncu":
             run_under_ncu(case, files, path, log, leases)
-            return lines_on_kernels(kernels(read(log)))
+            return lines_on_kernels(parse_kernels(read(log)))
         count_by_perf(case, files, path, log, leases)
-        return lines_on_counts(counts(read(log)))
+        return lines_on_counts(parse_counts(read(log)))
 
 
 def read(log):
@@ -63,7 +63,7 @@ def read(log):
 
 
 @contextlib.contextmanager
-def started(case, files, samples, seconds, profiler=()):
+def started_worker(case, files, samples, seconds, profiler=()):
     """A context with a worker that is ready to prepare, and then takes at most `samples` in so many seconds."""
     # As more samples are asked for than taken, their convergence is never computed.
     counts = {"processes": 1, "samples": samples + 1, "least": 1, "most": samples, "phase_passes": 1}
@@ -79,14 +79,14 @@ def run_under_ncu(case, files, path, log, leases):
     """Run a worker under ncu, which writes the metrics of its kernels when the worker ends."""
     options = ["--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--log-file", str(log)]
     options += ["--metrics", ",".join(METRICS), "--launch-count", str(MAX_LAUNCHES)]
-    with started(case, files, samples=1, seconds=1.0, profiler=[path, *options]) as worker:
+    with started_worker(case, files, samples=1, seconds=1.0, profiler=[path, *options]) as worker:
         worker.go(leases)
         worker.ends_within(60)
 
 
 def count_by_perf(case, files, path, log, leases):
     """Attach perf to a worker while it sets up and takes samples for three seconds."""
-    with started(case, files, samples=10**5, seconds=3.0) as worker:
+    with started_worker(case, files, samples=10**5, seconds=3.0) as worker:
         worker.prepare(leases)
         worker.wait_paused()
         command = [path, "stat", "-x", ";", "-o", str(log), "-e", ",".join(EVENTS), "-p", str(worker.process.pid)]
@@ -102,7 +102,7 @@ def count_by_perf(case, files, path, log, leases):
         worker.last_answer()
 
 
-def counts(text):
+def parse_counts(text):
     """{event: count} of perf's output. Raises LadderError if one of EVENTS wasn't counted."""
     values = {}
     for fields in (line.split(";") for line in text.splitlines()):
@@ -126,17 +126,17 @@ def lines_on_counts(values):
     ]
     if branches >= MANY_MISSES:
         return [*lines, "Mispredicted branches bound it: replace branches in the innermost loops."]
-    if misses >= MANY_MISSES and rate < FAST:
+    if misses >= MANY_MISSES and rate < FAST_RATE:
         return [*lines, "Memory bounds it: use data again while they are in a cache, or move fewer bytes."]
-    if rate >= FAST:
+    if rate >= FAST_RATE:
         return [*lines, "The execution of instructions bounds it: use wider vectors, FMAs, or fewer instructions."]
-    if rate < SLOW:
+    if rate < SLOW_RATE:
         return [*lines, "Latency bounds it, of dependent operations or of the inner caches: use independent sums."]
     return [*lines, "No single cause stands out; `perf record` shows where the time goes."]
 
 
-def kernels(text):
-    """{kernel: {name of METRICS: value}} of ncu's output without OF_HARNESS; times added up, rates weighted by time.
+def parse_kernels(text):
+    """{kernel: {name of METRICS: value}} of ncu's output without HARNESS_KERNELS: total times, rates weighted by time.
 
     Raises LadderError if ncu measured no kernel.
     """
@@ -147,7 +147,7 @@ def kernels(text):
         raise LadderError(f"ncu has no result: {reason}.")
     totals = {}
     rows = list(csv.DictReader(lines[start:]))[1:]  # the first one holds units
-    for row in (row for row in rows if row["Kernel Name"] not in OF_HARNESS):
+    for row in (row for row in rows if row["Kernel Name"] not in HARNESS_KERNELS):
         values = {name: float(row[metric].replace(",", "")) for metric, name in METRICS.items()}
         total = totals.setdefault(row["Kernel Name"], dict.fromkeys(METRICS.values(), 0.0))
         total["time"] += values["time"]
@@ -164,20 +164,20 @@ def kernels(text):
 
 def lines_on_kernels(totals):
     """What ncu's metrics say: a line for each kernel, longest first, and a sentence on the longest."""
-    whole = sum(values["time"] for values in totals.values())
+    total = sum(values["time"] for values in totals.values())
     ordered = sorted(totals.items(), key=lambda item: -item[1]["time"])
     lines = [
-        f"{kernel}: {100 * values['time'] / whole:.0f} % of the time, at {values['compute']:.0f} % of the peak of its "
+        f"{kernel}: {100 * values['time'] / total:.0f} % of the time, at {values['compute']:.0f} % of the peak of its "
         f"arithmetic and other instructions, {values['memory']:.0f} % of that of memory and caches"
         for kernel, values in ordered
     ]
     kernel, longest = ordered[0]
-    return [*lines, f"{bound(longest['compute'], longest['memory'])} bounds {kernel}."]
+    return [*lines, f"{bottleneck(longest['compute'], longest['memory'])} bounds {kernel}."]
 
 
-def bound(compute, memory):
+def bottleneck(compute, memory):
     """What bounds a kernel with these shares of the peaks, in per cent."""
-    if max(compute, memory) < BUSY:
+    if max(compute, memory) < BUSY_PERCENT:
         return "Latency (too few warps, or each waits for its own results)"
     if abs(compute - memory) < 10:
         return "Arithmetic and memory alike"

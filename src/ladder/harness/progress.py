@@ -40,7 +40,7 @@ class Progress:
         self.has_state = False
 
 
-class Silence(Progress):
+class SilentProgress(Progress):
     """The progress of a job, whose log needs no progress."""
 
     def say(self, sentence):

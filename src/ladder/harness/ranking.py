@@ -26,17 +26,19 @@ from ladder.statistics import intervals
 from ladder.statistics.verdicts import THRESHOLD, compare
 
 # Turns between two looks at the precision: one in each order of the cases.
-BLOCK = 2
+TURNS_PER_BLOCK = 2
 # A target is out of reach if the width that is expected at the limits exceeds it by this factor, since that is a guess.
-OUT_OF_REACH = 2
+OUT_OF_REACH_FACTOR = 2
 # The part of a block's time that must be left for another one as long as a case has fewer processes than it needs.
-FIRST_BLOCKS = 0.5
+FIRST_BLOCK_SHARE = 0.5
 # Processes of each case from which on its interval is known and it gets a verdict; that of two says nothing.
 VERDICT_PROCESSES = 3
 # Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
 MIN_PROCESSES = 10
 # The message if the time is up before that.
-TOO_FEW = f"The time is used up, but a verdict needs {VERDICT_PROCESSES} processes of each case: goes on until then."
+TOO_FEW_PROCESSES = (
+    f"The time is used up, but a verdict needs {VERDICT_PROCESSES} processes of each case: goes on until then."
+)
 
 
 @dataclass(frozen=True)
@@ -183,34 +185,34 @@ def rank(ranking, files, report, launcher=None):
     with lease_devices(*ranking.remaining) as leases:
         start = partial(turns.start_worker, launcher=launcher, prelude=())
         if ranking.baseline:  # of a sweep, only the fastest cases
-            untimed = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
-            ranking.warnings = spot_checks.warnings(ranking.remaining, untimed, leases, launcher, report.say)
+            start_untimed = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
+            ranking.warnings = spot_checks.warnings(ranking.remaining, start_untimed, leases, launcher, report.say)
         for case, sentence in ranking.warnings.items():
             report.say(f"{ranking.labels[case]}: {sentence}")
         start = partial(start, protocol=protocol)
-        began, count = time.monotonic(), BLOCK
+        began, count = time.monotonic(), TURNS_PER_BLOCK
         while ranking.end is None:
             block_start = time.monotonic()
             measure_block(ranking, min(count, ranking.turns_left), files, start, leases, launcher, report)
             require_comparable(ranking)
             now = time.monotonic()
             ranking.end = reason_to_end(ranking, began + ranking.limits.cap - now, now - block_start)
-            lacking = min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)
-            if ranking.end and lacking > 0:
-                report.say_once(TOO_FEW)
-                ranking.end, count = None, lacking
+            missing_turns = min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)
+            if ranking.end and missing_turns > 0:
+                report.say_once(TOO_FEW_PROCESSES)
+                ranking.end, count = None, missing_turns
 
 
-def admit(ranking, action, report):
+def drop_failing_cases(ranking, action, report):
     """Run `action(case)` for each case, an error of which drops the case. Raises LadderError if no case remains."""
     for case in ranking.remaining:
         try:
             action(case)
         except LadderError as error:
-            drop(ranking, case, str(error), report)
+            drop_case(ranking, case, str(error), report)
 
 
-def drop(ranking, case, reason, report):
+def drop_case(ranking, case, reason, report):
     """Note that a case failed; the next one replaces a baseline. Raises LadderError if no case remains."""
     sentence = f"{ranking.labels[case]}: {reason}"
     ranking.failures[case] = reason
@@ -225,15 +227,15 @@ def drop(ranking, case, reason, report):
 def measure_block(ranking, count, files, start, leases, launcher, report):
     """Add the results of `count` processes of each case, in fresh workers."""
     first_turn, memory = ranking.processes, turns.free_memory()
-    pending = [(first_turn + turn, case) for turn, case in turns.in_turns(ranking.remaining, count)]
+    pending = [(first_turn + turn, case) for turn, case in turns.turn_order(ranking.remaining, count)]
     walls = dict.fromkeys(ranking.cases, 0.0)
     while pending:
-        group = next(turns.groups(pending, launcher, memory))
+        group = next(turns.group_processes(pending, launcher, memory))
         try:
             turns.measure_groups([group], files, start, leases, ranking.results, walls)
         except turns.CaseError as error:
-            drop(ranking, error.case, error.reason, report)
-        admit(ranking, partial(require_below_ceilings, ranking), report)
+            drop_case(ranking, error.case, error.reason, report)
+        drop_failing_cases(ranking, partial(require_below_ceilings, ranking), report)
         pending = [
             (turn, case)
             for turn, case in pending
@@ -261,13 +263,13 @@ def reason_to_end(ranking, seconds_left, block_seconds):
     if count >= limits.processes and precision <= limits.detect:
         return f"The target is reached: {target}."
     if count < limits.processes:
-        block_seconds *= FIRST_BLOCKS  # the first block is slower than later ones
-    blocks_left = min(-(-ranking.turns_left // BLOCK), int(seconds_left / max(block_seconds, 1e-9)))
+        block_seconds *= FIRST_BLOCK_SHARE  # the first block is slower than later ones
+    blocks_left = min(-(-ranking.turns_left // TURNS_PER_BLOCK), int(seconds_left / max(block_seconds, 1e-9)))
     if blocks_left < 1:
         return f"{limit_reached(ranking, limits.cap - seconds_left)} The target was: {target}."
-    later_count = min(count + BLOCK * blocks_left, limits.most_processes)
+    later_count = min(count + TURNS_PER_BLOCK * blocks_left, limits.most_processes)
     expected = expected_precision(precision, count, later_count)
-    if count >= MIN_PROCESSES and expected > OUT_OF_REACH * limits.detect:
+    if count >= MIN_PROCESSES and expected > OUT_OF_REACH_FACTOR * limits.detect:
         processes = pluralize(later_count, "process")
         return f"The target is out of reach: {target}. With {processes}, {ranking.state(expected)}."
     return None
@@ -279,7 +281,7 @@ def limit_reached(ranking, seconds):
     if not ranking.turns_left:
         used_up = f"The {pluralize(limits.most_processes, 'process')} are used up"
         return f"{used_up}: rerun with --processes {2 * limits.most_processes} for more precision."
-    needed = max(seconds * (limits.most_processes + BLOCK) / ranking.processes, 2 * limits.cap, 1)
+    needed = max(seconds * (limits.most_processes + TURNS_PER_BLOCK) / ranking.processes, 2 * limits.cap, 1)
     scale = 10 ** math.floor(math.log10(needed))
     cap = math.ceil(needed / scale) * scale  # one digit is enough
     return f"The {limits.cap:g} s are used up: rerun with --cap {cap} for more precision."

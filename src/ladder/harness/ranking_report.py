@@ -35,13 +35,15 @@ class RankingProgress(Progress):
             if case not in self.cases and ranking.results[case]:
                 self.cases.add(case)
                 _, label, median, _, rate, share, check = row(ranking, case, self.rate)
-                of_ceiling = f", {share} of the ceiling" * bool(share)
-                on = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
-                here = " here, but not in its untimed check" * (case in ranking.warnings)
+                share_text = f", {share} of the ceiling" * bool(share)
+                threads_text = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
+                note = " here, but not in its untimed check" * (case in ranking.warnings)
                 result = (
-                    f"right{on}{here}, with a largest error of {check} of its bound" if check != UNCHECKED else check
+                    f"right{threads_text}{note}, with a largest error of {check} of its bound"
+                    if check != UNCHECKED
+                    else check
                 )
-                self.say(f"{label}: {median}, {rate}{of_ceiling}; {result}.")
+                self.say(f"{label}: {median}, {rate}{share_text}; {result}.")
         if (count := ranking.processes) > self.processes and count > 1:
             self.processes = count
             state, target = ranking.state(ranking.precision()), ranking.state(ranking.limits.detect)
@@ -95,7 +97,7 @@ def ratio_cells(ranking, case):
 def verdict_words(verdict):
     """A verdict in words: how many times faster or slower; if undecided, what would have been detected."""
     if verdict.outcome == EQUAL:
-        return f"equal within {verdict.within} %"
+        return f"equal within {verdict.equal_percent} %"
     if verdict.outcome == UNDECIDED:
         if verdict.detectable >= 1:
             return verdict.outcome
@@ -137,5 +139,5 @@ def session_document(ranking, rate, was_interrupted, sweep=None):
         "sweep": sweep and document(sweep, rate),
         "interrupted": was_interrupted,
         "description": description.describe(),
-        "source": revision.of_files([path for case in ranking.measured for path in sources.code(case)]),
+        "source": revision.of_files([path for case in ranking.measured for path in sources.code_paths(case)]),
     }

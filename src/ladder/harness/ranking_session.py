@@ -7,8 +7,8 @@ from ladder.errors import enumerate_words, pluralize
 from ladder.harness import case_files, ranking_report, sweeps
 from ladder.harness.case_arguments import cases_of
 from ladder.harness.leases import hold_machine, require_devices
-from ladder.harness.preconditions import require_cpus, require_met
-from ladder.harness.ranking import Ranking, admit, rank
+from ladder.harness.preconditions import require_cpus, require_preconditions
+from ladder.harness.ranking import Ranking, drop_failing_cases, rank
 from ladder.machine import programs
 
 MAX_NAMED = 6  # of the cases that weren't measured; further ones are counted
@@ -26,13 +26,13 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
     cases = cases_of(words, sweep)
     report = ranking_report.RankingProgress(rate)
     report.say(introduction(cases))
-    baseline, first_limits = (None, sweeps.limits_of(limits)) if sweep else (cases[0], limits)
+    baseline, first_limits = (None, sweeps.sweep_limits(limits)) if sweep else (cases[0], limits)
     ranking = Ranking(cases, baseline, first_limits, ceilings=ceilings)
     # Refusals come before the wait for the machine.
-    admit(ranking, partial(require_possible, launcher=launcher), report)
+    drop_failing_cases(ranking, partial(require_possible, launcher=launcher), report)
     files = {case: case_files.provide(case, report.say) for case in ranking.remaining}
-    admit(ranking, lambda case: require_met(case, files[case][1]), report)
-    swept = None
+    drop_failing_cases(ranking, lambda case: require_preconditions(case, files[case][1]), report)
+    sweep_ranking = None
     was_interrupted = False
     try:
         with hold_machine(*ranking.remaining):
@@ -43,7 +43,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
                 report.clear()
                 print(sweeps.headline(ranking, len(cases)))
                 print(*ranking_report.table(ranking, rate), sep="\n", flush=True)
-                swept, ranking = ranking, sweeps.final(ranking, limits)
+                sweep_ranking, ranking = ranking, sweeps.final_ranking(ranking, limits)
                 names = enumerate_words([ranking.labels[case] for case in ranking.cases])
                 report.say(f"Confirms the fastest on fresh processes: {names}.")
             rank(ranking, files, report, launcher)
@@ -52,7 +52,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
     finally:
         report.clear()
     print_ranking(ranking, rate, was_interrupted)
-    return ranking, was_interrupted, ranking_report.session_document(ranking, rate, was_interrupted, swept)
+    return ranking, was_interrupted, ranking_report.session_document(ranking, rate, was_interrupted, sweep_ranking)
 
 
 def require_possible(case, launcher):

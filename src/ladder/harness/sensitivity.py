@@ -15,14 +15,14 @@ from ladder import devices
 from ladder.catalogue import datasets, literals, locations, traits, workloads
 from ladder.errors import LadderError
 from ladder.harness import validation
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem, worst_by_name
 from ladder.records.case import Case
 
 ELEMENT, ROW = "one element", "one row"
 # The name for all checks together, which refuse a result if at least one does.
 ANY = "any"
-PLACES = 3  # per array and kind of fault: the first, the last, and a random one
+MAX_PLACES = 3  # per array and kind of fault: the first, the last, and a random one
 # Powers of two: the largest errors, relative to the largest value. A check that refuses none of them is blind to the
 # fault.
 LARGE_EXPONENTS = range(0, -5, -1)
@@ -76,9 +76,9 @@ def sensitivities(case, data, seed=1):
         generator = np.random.default_rng(seed)
         for name, array in result.arrays.items():
             for kind in (ELEMENT, ROW)[: array.ndim]:
-                for new in evaluate(result, name, kind, faults(result, array, kind, generator)):
-                    key = new.array, new.fault, new.check
-                    worst[key] = merge(worst[key], new) if key in worst else new
+                for sensitivity in evaluate(result, name, kind, faults(result, array, kind, generator)):
+                    key = sensitivity.array, sensitivity.fault, sensitivity.check
+                    worst[key] = merge(worst[key], sensitivity) if key in worst else sensitivity
     return list(worst.values())
 
 
@@ -101,7 +101,7 @@ def faults(result, array, kind, generator):
     """Faults of one kind, in several places of an array."""
     shape = array.shape if kind == ELEMENT else array.shape[:1]
     last = int(np.prod(shape)) - 1
-    inner = generator.permutation(np.arange(1, last))[: PLACES - 2]
+    inner = generator.permutation(np.arange(1, last))[: MAX_PLACES - 2]
     return [Fault(result, array, np.unravel_index(place, shape)) for place in np.unique([0, last, *inner])]
 
 
@@ -173,7 +173,7 @@ class Result:
         self.problem = make_problem(self.workload, case, device, variant)
         generated = self.workload.GENERATED
         self.inputs = {name: array for name, array in self.problem.inputs.items() if name not in generated}
-        self.begin(0)
+        self.fill_inputs(0)
         self.steps = Steps.of_variant(variant, self.problem, case.tuning)
         self.solve(0)
 
@@ -181,7 +181,7 @@ class Result:
         """The rounds that can be solved independently; only the first if the workload has state."""
         return range(1 if self.workload.STATEFUL else self.workload.rounds(self.case.sizes))
 
-    def begin(self, round):
+    def fill_inputs(self, round):
         """Write the inputs of a round."""
         self.workload.fill(self.inputs, self.case.sizes, round, self.data)
         if self.workload.GENERATED:
@@ -190,8 +190,8 @@ class Result:
     def solve(self, round):
         """Solve a round's problem. Raises LadderError if the result is wrong."""
         self.round = round
-        self.begin(round)
-        in_order(self.steps.prepare)()
+        self.fill_inputs(round)
+        chain_steps(self.steps.prepare)()
         before = {name: array.copy() for name, array in self.inputs.items() if self.workload.STATEFUL}
         validation.poison(self.problem.outputs)
         self.steps.timed()()

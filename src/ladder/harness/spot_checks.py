@@ -26,7 +26,7 @@ def warnings(cases, start, leases, launcher, say):
     for case, spot in small_cases.items():
         say(f"Checks {case.workload}/{case.variant} untimed at {differences(case, spot)}, too.")
         try:
-            for group in turns.groups([(0, spot)], launcher, turns.free_memory()):
+            for group in turns.group_processes([(0, spot)], launcher, turns.free_memory()):
                 turns.measure_groups([group], {spot: ({}, None)}, start, leases, {spot: []}, {spot: 0.0})
         except turns.CaseError as error:
             sentences[case] = f"An untimed check at {differences(case, spot)} failed: {error.reason}"
@@ -39,7 +39,7 @@ def spot_case(case):
         return None
     kinds = workloads.load(case.workload).SIZES
     counts = [name for name, kind in kinds.items() if kind is int]
-    sizes = case.sizes | {name: odd(case.sizes[name], prime) for name, prime in zip(counts, PRIMES, strict=False)}
+    sizes = case.sizes | {name: odd_size(case.sizes[name], prime) for name, prime in zip(counts, PRIMES, strict=False)}
     threads = {"threads": min(2, cpus.cores())} if case.tuning.get("threads") == 1 else {}
     spot = replace(case, sizes=sizes, tuning=case.tuning | threads)
     try:
@@ -50,7 +50,7 @@ def spot_case(case):
     return None if needs_files or spot == case else spot
 
 
-def odd(size, prime):
+def odd_size(size, prime):
     """A small odd size: the prime, or the largest odd number up to a size below that."""
     return prime if size > prime else size - 1 + size % 2
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from ladder.catalogue import blame, declarations
+from ladder.catalogue import code_errors, declarations
 from ladder.errors import LadderError
 
 
@@ -39,8 +39,8 @@ class Steps:
         phases = [(None, steps)] if callable(steps) else steps
         if not isinstance(phases, list | tuple) or not all(map(is_phase, phases)):
             raise TypeError(
-                f"returns {declarations.brief(steps)}: it must return a callable, a list of `(phase, callable)`, or "
-                "`Steps`"
+                f"returns {declarations.short_text(steps)}: it must return a callable, a list of `(phase, callable)`, "
+                "or `Steps`"
             )
         return cls(list(phases))
 
@@ -51,14 +51,14 @@ class Steps:
         try:
             return cls.of(steps)
         except TypeError as error:
-            line = blame.line_of_function(variant.setup)
+            line = code_errors.line_of_function(variant.setup)
             raise LadderError(
                 f"`setup(problem, *, <tuning>)` in line {line} of {variant.__file__} {error}. See docs/contracts.md."
             ) from None
 
     def timed(self) -> Callable[[], object]:
         """One function that runs all timed steps."""
-        return self.at_once or in_order(self.run)
+        return self.at_once or chain_steps(self.run)
 
     def by_phase(self) -> list[list[tuple[str, Callable[[], object]]]]:
         """The steps that have a phase: two lists, of `prepare` and of `run`."""
@@ -70,7 +70,7 @@ def is_phase(step: Any) -> bool:
     return isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str | None) and callable(step[1])
 
 
-def in_order(steps: Sequence[tuple[str | None, Callable[[], object]]]) -> Callable[[], object]:
+def chain_steps(steps: Sequence[tuple[str | None, Callable[[], object]]]) -> Callable[[], object]:
     """One function that runs all steps in order."""
     calls = [step for _, step in steps]
     if len(calls) == 1:

@@ -11,17 +11,17 @@ from dataclasses import replace
 
 from ladder.catalogue import setup_arguments
 from ladder.errors import LadderError, pluralize
-from ladder.harness.ranking import BLOCK, Ranking, rank
+from ladder.harness.ranking import TURNS_PER_BLOCK, Ranking, rank
 from ladder.machine import cpus
 
 
-def limits_of(limits):
+def sweep_limits(limits):
     """The limits of each case of a sweep: one block of turns."""
-    return replace(limits, processes=BLOCK, most_processes=BLOCK, seconds=min(limits.seconds, 0.5))
+    return replace(limits, processes=TURNS_PER_BLOCK, most_processes=TURNS_PER_BLOCK, seconds=min(limits.seconds, 0.5))
 
 
 def explore(ranking, files, report, launcher=None, budget=None):
-    """Measure the cases of a sweep; with a budget, at least one and as many as can be begun in so many seconds.
+    """Measure the cases of a sweep; with a budget, at least one and as many as can be begun in that number of seconds.
 
     Cases that weren't begun are removed from the ranking. Arguments are those of `rank`; raises LadderError likewise.
     """
@@ -29,21 +29,21 @@ def explore(ranking, files, report, launcher=None, budget=None):
         rank(ranking, files, report, launcher)
         return
     cases, deadline = ranking.remaining, time.monotonic() + budget
-    order, begun = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
+    order, started_cases = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
     for start in range(0, len(order), cpus.cores()):
-        part = replace(ranking, cases=order[start : start + cpus.cores()])
-        begun.update(part.cases)
+        batch = replace(ranking, cases=order[start : start + cpus.cores()])
+        started_cases.update(batch.cases)
         try:
-            rank(part, files, report, launcher)
+            rank(batch, files, report, launcher)
         except LadderError:
-            if part.remaining:
+            if batch.remaining:
                 raise
         finally:
-            ranking.results |= part.results
-            ranking.failures |= part.failures
+            ranking.results |= batch.results
+            ranking.failures |= batch.failures
         if time.monotonic() > deadline and ranking.measured:
             break
-    ranking.cases = [case for case in ranking.cases if case in begun]
+    ranking.cases = [case for case in ranking.cases if case in started_cases]
     if not ranking.measured:
         raise LadderError("Every combination failed; the sentences above say why.")
 
@@ -53,10 +53,10 @@ def headline(ranking, count):
     tried = pluralize(count, "case")
     if len(ranking.cases) < count:
         tried = f"{len(ranking.cases)} of {tried} within the budget"
-    return f"{tried}, {pluralize(BLOCK, 'process')} each, by which the fastest is chosen but not tested:"
+    return f"{tried}, {pluralize(TURNS_PER_BLOCK, 'process')} each, by which the fastest is chosen but not tested:"
 
 
-def final(ranking, limits):
+def final_ranking(ranking, limits):
     """The Ranking, not yet measured, of the fastest cases of a sweep.
 
     With several variants, these are the fastest of each. Of a single one they are its fastest case and, as the

@@ -16,7 +16,7 @@ from ladder import devices
 from ladder.catalogue import datasets, traits, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.harness import archives
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 from ladder.records.files import write_atomically
 
@@ -38,7 +38,7 @@ class Training:
         name = self.workload.data_set(case.sizes)
         self.data = datasets.load(self.workload, data[name]) if name else None
         self.problem = make_problem(self.workload, case, self.device, variant)
-        self.staged = self.device.staging(self.problem.inputs)
+        self.staged = self.device.staging_arrays(self.problem.inputs)
         self.upload(self.workload.fill(self.staged, case.sizes, 0, self.data))
         self.epochs = 0
         if state:
@@ -56,7 +56,7 @@ class Training:
         """Run the next epoch; returns (error, seconds). Raises LadderError if the error is NaN or infinite."""
         if self.epochs:
             self.upload(self.workload.fill(self.staged, self.case.sizes, self.epochs, self.data))
-        in_order(self.steps.prepare)()
+        chain_steps(self.steps.prepare)()
         seconds = self.device.stopwatch(self.steps.timed())
         self.epochs += 1
         (output,) = self.problem.outputs.values()
@@ -90,14 +90,14 @@ def train(case, data, state=None, eps=0.0):
             yield training, error, seconds
 
 
-def identity(case):
+def training_identity(case):
     """What a state belongs to: the workload and all sizes except the number of epochs."""
     return {"workload": case.workload} | {name: value for name, value in case.sizes.items() if name != "epochs"}
 
 
 def save(path, case, state):
     """Write a State as an .npz file, whole or not at all. Raises LadderError."""
-    contents, header = io.BytesIO(), identity(case) | {"epochs": state.epochs}
+    contents, header = io.BytesIO(), training_identity(case) | {"epochs": state.epochs}
     np.savez(contents, training=json.dumps(header), **state.arrays)
     write_atomically(path, contents.getvalue())
 
@@ -111,7 +111,7 @@ def load(path, case):
         epochs = header.pop("epochs")
     except archives.READ_ERRORS as error:
         raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
-    require_same(path, header, identity(case))
+    require_same(path, header, training_identity(case))
     require_arrays(path, arrays, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:
         raise LadderError(

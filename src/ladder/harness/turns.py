@@ -12,21 +12,21 @@ from functools import partial
 from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import soundness, traits
-from ladder.catalogue.sources import code, fingerprint
+from ladder.catalogue.sources import code_paths, fingerprint
 from ladder.errors import LadderError
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.measure import document_of
 from ladder.harness.precompile import precompile
-from ladder.harness.preconditions import bytes_of_arrays, require_granted, require_met
+from ladder.harness.preconditions import bytes_of_arrays, require_granted, require_preconditions
 from ladder.harness.workers import Worker
 from ladder.machine import cpus, description, nvidia, revision
 from ladder.records import kinds, record
 
 # Seconds after which the threads of a worker sleep that has been timed: those of OpenBLAS wait actively for 30 ms.
-SETTLING = 0.1
+SETTLING_SECONDS = 0.1
 # The memory that a worker may need, in sizes of its case's arrays, which it has on the host and on the device.
-ROOM = 4
+MEMORY_FACTOR = 4
 # The first turns, in which the energy is measured if the protocol says so: it takes more than a second.
 ENERGY_TURNS = 3
 
@@ -37,14 +37,14 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     `jobs` is {case: (paths of data, path of the reference)}; the other arguments are those of `measure.measure`. The
     protocol's `processes` is the number of turns.
     """
-    about = description.describe()
-    kinds.require_published_kind(machine, about)
+    machine_description = description.describe()
+    kinds.require_published_kind(machine, machine_description)
     cases = list(jobs)
     for case, (_, reference) in jobs.items():
-        named(case, partial(require_granted, case, granted))
+        name_case_in_errors(case, partial(require_granted, case, granted))
         soundness.require_sound(case)
-        require_met(case, reference)
-    origins = {case: (fingerprint(case), revision.of_files(code(case))) for case in cases}
+        require_preconditions(case, reference)
+    origins = {case: (fingerprint(case), revision.of_files(code_paths(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
     memory = free_memory() / 2  # a group is prepared while the one before it is checked
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
@@ -53,22 +53,22 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             precompile(case, protocol, prelude)
         with lease_devices(*cases) as leases:
             clocks = partial(devices.of(cases[0]).clocks, leases)
-            began, before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
-            turns = groups(in_turns(cases, protocol["processes"]), launcher, memory)
+            began, clocks_before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
+            turns = group_processes(turn_order(cases, protocol["processes"]), launcher, memory)
             measure_groups(turns, jobs, start, leases, results, walls, partial(starts_alone, launcher=launcher))
-            after = clocks()
+            clocks_after = clocks()
     documents = {}
     for case in cases:
         sources, origin = origins[case]
         documents[case] = document_of(case, results[case], protocol, environment.of_worker(case, prelude) | leases) | {
             "machine": machine,
             "campaign": campaign,
-            "description": about,
+            "description": machine_description,
             "sources": sources,
-            "source": revision.combine(origin, revision.of_files(code(case))),
+            "source": revision.combine(origin, revision.of_files(code_paths(case))),
             "started": began,
             "wall": walls[case],
-            "clocks": {"before": before, "after": after},
+            "clocks": {"before": clocks_before, "after": clocks_after},
         }
     for case, document in documents.items():
         record.write(record.path_of(machine, case.key, root), document)
@@ -80,17 +80,17 @@ def start_worker(turn, case, data, reference, protocol, launcher, prelude):
     return Worker(case, protocol, data, reference, launcher if case.ranks > 1 else None, prelude)
 
 
-def in_turns(cases, count):
+def turn_order(cases, count):
     """Yields (turn, case): all cases in each turn, in every second one the other way round."""
     for turn in range(count):
         yield from ((turn, case) for case in (cases if turn % 2 == 0 else cases[::-1]))
 
 
-def groups(processes, launcher, memory):
+def group_processes(processes, launcher, memory):
     """Lists of (turn, case) that run together: at most as many ranks as there are cores, and as `memory` bytes hold."""
     group, ranks, required = [], 0, 0
     for turn, case in processes:
-        needed = math.inf if starts_alone(case, launcher) else ROOM * bytes_of_arrays(case)
+        needed = math.inf if starts_alone(case, launcher) else MEMORY_FACTOR * bytes_of_arrays(case)
         if group and (ranks + case.ranks > cpus.cores() or required + needed > memory):
             yield group
             group, ranks, required = [], 0, 0
@@ -122,24 +122,24 @@ def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda 
     try:
         for group in groups:
             if any(is_alone(case) for _, case in group):
-                finish(checking, results)
+                collect_results(checking, results)
                 checking = []
             for turn, case in group:
                 preparing.append((case, start(turn, case, *jobs[case])))
             for case, worker in preparing:
-                named(case, worker.wait_ready)
+                name_case_in_errors(case, worker.wait_ready)
             for _, worker in preparing:
                 worker.prepare(leases)
-            finish(checking, results)
+            collect_results(checking, results)
             checking = []
             for case, worker in preparing:
-                named(case, worker.wait_paused)
+                name_case_in_errors(case, worker.wait_paused)
             for case, worker in preparing:
                 walls[case] += measure_process(case, worker)
             for _, worker in preparing:
                 worker.proceed()
             checking, preparing = preparing, []
-        finish(checking, results)
+        collect_results(checking, results)
     finally:
         for _, worker in checking + preparing:
             worker.stop()
@@ -149,21 +149,21 @@ def measure_process(case, worker):
     """Time the case in a worker that has prepared; returns the seconds that it took in total."""
     start = time.monotonic()
     worker.proceed()
-    named(case, worker.wait_paused)
+    name_case_in_errors(case, worker.wait_paused)
     if not traits.gpus(case):
-        time.sleep(SETTLING)
+        time.sleep(SETTLING_SECONDS)
     return time.monotonic() - start
 
 
-def finish(checking, results):
+def collect_results(checking, results):
     """Wait for the results of workers that check, and stop these."""
     for case, worker in checking:
-        results[case].append(named(case, worker.last_answer))
+        results[case].append(name_case_in_errors(case, worker.last_answer))
     for _, worker in checking:
         worker.stop()
 
 
-def named(case, action):
+def name_case_in_errors(case, action):
     """The result of an action; an error of it names the case, since others are measured with it."""
     try:
         return action()

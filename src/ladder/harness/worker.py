@@ -22,12 +22,12 @@ import numpy as np
 
 from ladder import devices
 from ladder.build import compilation
-from ladder.catalogue import blame, datasets, traits, workloads, wrong_results
+from ladder.catalogue import code_errors, datasets, traits, workloads, wrong_results
 from ladder.catalogue.declarations import Declarations
 from ladder.errors import LadderError
 from ladder.harness import crashes, curves, traces, validation
 from ladder.harness.contract import Problem
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.machine import processes
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
@@ -64,10 +64,10 @@ def main():
         report_faults(job.fault_report)
         case = Case.parse(job.workload, job.variant, job.case)
         path = workloads.variant_path(case.workload, case.variant)
-        compiled = compilation.counter(case)
+        compiled = compilation.compilation_counter(case)
         workload = workloads.load(case.workload)
         variant = workloads.load_variant(case.workload, case.variant)
-        compilation.load(case)
+        compilation.load_numba(case)
         device.start(case)
         if device.is_first():
             send(json.dumps({"ready": True}))
@@ -117,7 +117,7 @@ def wait_for_order(device, send):
 def refusal_of_system(error):
     """A sentence for an error caused by the system and not by the variant; None for any other error."""
     if processes.is_at_limit(error):
-        return processes.AT_LIMIT
+        return processes.LIMIT_MESSAGE
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
         return f"A file can't be written: {error.strerror}. Free some space, then run again."
     return None
@@ -125,7 +125,9 @@ def refusal_of_system(error):
 
 def report_crash(send, error, path):
     """Send the error that has stopped the variant in the file `path`, and its traceback."""
-    sentence = f"{blame.sentence(error, 'The variant', path)}.{blame.advice_on_import(error, is_variant=True)}"
+    sentence = (
+        f"{code_errors.describe(error, 'The variant', path)}.{code_errors.advice_on_import(error, is_variant=True)}"
+    )
     send(json.dumps({"error": sentence, "traceback": crashes.traceback_of(error, path)}))
 
 
@@ -145,12 +147,12 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     precision = traits.precision(case)
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
-    staged = device.staging(inputs)
+    staged = device.staging_arrays(inputs)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
     intact = staged if is_compared and staged is not inputs else {}
 
-    def begin(round):
+    def begin_round(round):
         """Write the inputs of a round, and prepare its run."""
         nonlocal last_fill, intact
         if problem.inputs:
@@ -163,7 +165,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
                 intact = {name: array.copy() for name, array in inputs.items()}
         if workload.GENERATED:
             workload.generate(problem, round)
-        in_order(steps.prepare)()
+        chain_steps(steps.prepare)()
 
     def run_results():
         """The arrays that a run has written, in the host's memory: outputs and, of a workload with state, inputs."""
@@ -194,25 +196,25 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
 
     def require_refusal(outputs, check_inputs=staged):
         """Corrupt `outputs` in place, and refuse a user's own `check` that still accepts them."""
-        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_users(case.workload):
+        if problem.outputs and inspect.isfunction(workload.check) and workloads.is_user_workload(case.workload):
             wrong_results.corrupt(outputs)
             results = workload.check(case.sizes, check_inputs, outputs, 0, data, reference, precision)
             if all(check.passed for check in results[0]):
                 declarations.refuse("check", wrong_results.ACCEPTS_WRONG_OUTPUTS)
 
-    begin(0)
+    begin_round(0)
     if job.cold_start:
         pause()
     inputs_end = time.perf_counter()
     steps = Steps.of_variant(variant, problem, case.tuning)
     run = steps.timed()
-    in_order(steps.prepare)()
+    chain_steps(steps.prepare)()
     setup_end = time.perf_counter()
     if not job.cold_start:
         pause()
 
     # A workload with state starts every call from the same state; a set-up that records a graph may have changed it.
-    reset = (lambda: begin(0)) if workload.STATEFUL else (lambda: None)
+    reset = (lambda: begin_round(0)) if workload.STATEFUL else (lambda: None)
     reset()
     validation.poison(problem.outputs)
     first_seconds = device.stopwatch(run)
@@ -225,10 +227,10 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     # Timing repeats round 0.
     flush = device.flusher() if case.cache == "cold" else lambda: None
     sampling_start = time.monotonic()
-    samples = sample(device, run, flush, reset, job)
+    samples = take_samples(device, run, flush, reset, job)
     state = device.state(run, sampling_start) | (device.energy(run) if job.energy else {})
     parts = [*steps.by_phase(), device.transfers(staged, problem)]
-    times_of_phases = phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}
+    times_of_phases = time_phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}
     trace = {"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}
     pause()
 
@@ -241,7 +243,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     curve = []
     for round in range(workload.rounds(case.sizes)):
         if round:
-            begin(round)
+            begin_round(round)
             validation.poison(problem.outputs)
             run()
         results = run_results() if round else first_results
@@ -258,7 +260,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
         "check": check_end - check_start,
         "total": check_end - start,
         **times_of_phases,
-        "checks": [{"name": c.name, "error": c.error, "bound": c.bound} for c in worst_by_name(checks)],
+        "checks": [{"name": each.name, "error": each.error, "bound": each.bound} for each in worst_by_name(checks)],
         "facts": facts,
         "curve": curves.thin(curves.validate(curve, case, workload.CURVE)),
         "threads": threads,
@@ -274,7 +276,7 @@ def run_once(case, workload, variant):
     for array in {**problem.inputs, **problem.outputs}.values():
         array[...] = 0
     steps = Steps.of_variant(variant, problem, case.tuning)
-    in_order([*steps.prepare, *steps.run])()
+    chain_steps([*steps.prepare, *steps.run])()
     return {}
 
 
@@ -302,7 +304,7 @@ def make_problem(workload, case, device, variant=None):
     return problem
 
 
-def sample(device, run, flush, reset, job):
+def take_samples(device, run, flush, reset, job):
     """Seconds of each timed call.
 
     Sampling ends once there are `job.samples` and the median has converged, or once time is up and there are
@@ -333,7 +335,7 @@ def is_converged(samples, target):
     return max(high - median, median - low) <= target * median
 
 
-def phases(device, parts, reset, flush, job):
+def time_phases(device, parts, reset, flush, job):
     """{"phases": [{phase: seconds}, ...]}, timed in separate passes; on ranks also `by_rank`, the seconds by rank.
 
     `parts` are lists of (phase, function). Each part starts with the caches in the state of a timed call.
@@ -346,7 +348,7 @@ def phases(device, parts, reset, flush, job):
             flush()
             for name, step in steps:
                 seconds[name] = seconds.get(name, 0.0) + device.stopwatch(step)
-                rank_seconds[name] = device.by_rank()
+                rank_seconds[name] = device.seconds_by_rank()
         passes.append(seconds)
         by_rank.append(rank_seconds)
     return {"phases": passes} | ({"by_rank": by_rank} if any(any(ranks.values()) for ranks in by_rank) else {})

@@ -71,8 +71,8 @@ class Worker:
                 if answer is None:
                     print(line, end="", file=sys.stderr)  # output of the launcher
                 elif "error" in answer:
-                    kept = crashes.keep(self.case, answer["traceback"]) if "traceback" in answer else ""
-                    raise LadderError(" ".join(filter(None, [answer["error"], kept])))
+                    log_note = crashes.log_traceback(self.case, answer["traceback"]) if "traceback" in answer else ""
+                    raise LadderError(" ".join(filter(None, [answer["error"], log_note])))
                 elif "called" in answer:
                     self.first_call.stop()
                 else:

@@ -13,10 +13,10 @@ import numpy as np
 CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
 # Bytes assumed for the last level and for an L2 cache if Linux reports none.
-DEFAULT_SHARED, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
+DEFAULT_LAST_LEVEL, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
 MIN_FLUSHED_BYTES = 64 * 2**20
 # Linux's names of the kinds of caches, and the letters that mark them in a cache's name, such as L1d.
-LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
+KIND_LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
 
 
 @functools.cache
@@ -48,7 +48,7 @@ def last_level() -> int:
     levels: Counter[int] = Counter()
     for (level, _), size in data_caches().items():
         levels[level] += size
-    return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or DEFAULT_SHARED
+    return max(*levels.values(), sysconf("SC_LEVEL2_CACHE_SIZE"), sysconf("SC_LEVEL3_CACHE_SIZE")) or DEFAULT_LAST_LEVEL
 
 
 def sysconf(name: str) -> int:

@@ -40,11 +40,11 @@ SETTINGS_OF_CPU = {
     "frequency/preference": "cpufreq/energy_performance_preference",
 }
 # Lines of /proc/self/status.
-STATUS = ("Mems_allowed_list", "THP_enabled", "Speculation_Store_Bypass")
-LIMITS = {"stack": resource.RLIMIT_STACK, "memlock": resource.RLIMIT_MEMLOCK}
-POLICIES = {getattr(os, f"SCHED_{name}"): name.lower() for name in ("OTHER", "BATCH", "IDLE", "FIFO", "RR")}
+STATUS_LINES = ("Mems_allowed_list", "THP_enabled", "Speculation_Store_Bypass")
+RESOURCE_LIMITS = {"stack": resource.RLIMIT_STACK, "memlock": resource.RLIMIT_MEMLOCK}
+SCHEDULING_POLICIES = {getattr(os, f"SCHED_{name}"): name.lower() for name in ("OTHER", "BATCH", "IDLE", "FIFO", "RR")}
 # The prefixes of LLVM's names of CPU features that are vector units.
-VECTORS = ("sse", "avx", "fma", "neon", "sve", "vsx", "altivec")
+VECTOR_PREFIXES = ("sse", "avx", "fma", "neon", "sve", "vsx", "altivec")
 
 
 def of_process(cpus: Sequence[int], root: Path = Path("/")) -> dict[str, Any]:
@@ -56,10 +56,10 @@ def of_process(cpus: Sequence[int], root: Path = Path("/")) -> dict[str, Any]:
     facts |= {name: settings_of(root, cpus, path) for name, path in SETTINGS_OF_CPU.items()}
     facts |= status(root / "proc/self/status")
     facts["quota"] = control_groups.quota(root / "proc/self")
-    facts["scheduler/policy"] = POLICIES.get(os.sched_getscheduler(0), "another")
+    facts["scheduler/policy"] = SCHEDULING_POLICIES.get(os.sched_getscheduler(0), "another")
     facts["scheduler/nice"] = os.getpriority(os.PRIO_PROCESS, 0)
-    facts |= {f"limit/{name}": limit(kind) for name, kind in LIMITS.items()}
-    facts |= blas() | vectors()
+    facts |= {f"limit/{name}": limit(kind) for name, kind in RESOURCE_LIMITS.items()}
+    facts |= blas_libraries() | vector_units()
     return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
@@ -80,11 +80,11 @@ def settings_of(root: Path, cpus: Sequence[int], path: Path | str) -> str:
 
 
 def status(path: Path) -> dict[str, str]:
-    """The lines of a process's status file that STATUS names, {name: text}."""
+    """The lines of a process's status file that STATUS_LINES names, {name: text}."""
     with contextlib.suppress(OSError):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         pairs = (line.partition(":") for line in lines)
-        return {name: value.strip() for name, _, value in pairs if name in STATUS}
+        return {name: value.strip() for name, _, value in pairs if name in STATUS_LINES}
     return {}
 
 
@@ -94,7 +94,7 @@ def limit(kind: int) -> int | str:
     return "unlimited" if soft == resource.RLIM_INFINITY else soft
 
 
-def blas() -> dict[str, str]:
+def blas_libraries() -> dict[str, str]:
     """The name, version, kernel family and threading layer of each loaded BLAS, {blas/<file>/<property>: text}."""
     from threadpoolctl import threadpool_info
 
@@ -107,7 +107,7 @@ def blas() -> dict[str, str]:
     }
 
 
-def vectors() -> dict[str, Any]:
+def vector_units() -> dict[str, Any]:
     """The vector units and the optimisation level that the loaded libraries use or compile for."""
     import numpy as np
 
@@ -119,10 +119,14 @@ def vectors() -> dict[str, Any]:
         from numba import config
 
         features = llvm.get_host_cpu_features().flatten() if config.CPU_FEATURES is None else config.CPU_FEATURES
-        enabled = (feature[1:] for feature in features.split(",") if feature.startswith("+"))
+        enabled_features = (feature[1:] for feature in features.split(",") if feature.startswith("+"))
         facts["numba/cpu"] = config.CPU_NAME or llvm.get_host_cpu_name()
         facts["numba/vectors"] = " ".join(
-            sorted(name for name in enabled if name.startswith(VECTORS) and (config.ENABLE_AVX or "avx" not in name))
+            sorted(
+                name
+                for name in enabled_features
+                if name.startswith(VECTOR_PREFIXES) and (config.ENABLE_AVX or "avx" not in name)
+            )
         )
         facts["numba/optimisation"] = int(config.OPT)
     if "torch" in sys.modules:

@@ -24,8 +24,10 @@ def limit(folder: Path) -> float | None:
     """The quota of the group in a folder, as a number of CPUs; None without one."""
     for names in (["cpu.max"], ["cpu.cfs_quota_us", "cpu.cfs_period_us"]):  # versions 2 and 1
         try:
-            time, period = map(int, " ".join((folder / name).read_text(encoding="ascii") for name in names).split())
-            return time / period if time > 0 else None
+            quota_time, period = map(
+                int, " ".join((folder / name).read_text(encoding="ascii") for name in names).split()
+            )
+            return quota_time / period if quota_time > 0 else None
         except (OSError, ValueError, ZeroDivisionError):
             continue  # the other version, or no limit, written as "max"
     return None
@@ -37,10 +39,10 @@ def folders(process: Path) -> Iterator[Path]:
     for version, root, mount_point in mounts(process):
         path = PurePosixPath(group_paths.get(version, "/"))
         # The group may be outside of what is mounted, as in some containers: then only the root of the mount counts.
-        inside = path.relative_to(root).parts if path.is_relative_to(root) else ()
-        inside = () if ".." in inside else inside
-        for depth in range(len(inside), -1, -1):
-            yield mount_point.joinpath(*inside[:depth])
+        group_parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
+        group_parts = () if ".." in group_parts else group_parts
+        for depth in range(len(group_parts), -1, -1):
+            yield mount_point.joinpath(*group_parts[:depth])
 
 
 def groups(process: Path) -> dict[int, str]:

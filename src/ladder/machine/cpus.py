@@ -92,7 +92,7 @@ def caches_by_name() -> dict[str, str]:
     """The total size and the number of the caches of each name, such as {"L2": "1 MiB (2 instances)"}."""
     sizes: dict[str, list[int]] = {}
     for (level, kind, _), size in caches.all_caches().items():
-        sizes.setdefault(f"L{level}{caches.LETTERS.get(kind, '')}", []).append(size)
+        sizes.setdefault(f"L{level}{caches.KIND_LETTERS.get(kind, '')}", []).append(size)
     return {
         name: f"{in_binary_units(sum(sizes[name]))} ({len(sizes[name])} instance{'s' * (len(sizes[name]) > 1)})"
         for name in sorted(sizes)

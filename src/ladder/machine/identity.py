@@ -7,20 +7,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-LENGTH = 12  # hexadecimal digits
+DIGEST_LENGTH = 12  # hexadecimal digits
 # What tells hosts apart; copies of a virtual machine may share the first.
-FILES = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id")
+ID_FILES = ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id")
 
 
 def digest(text: str) -> str:
     """A digest of a name that shouldn't be public."""
-    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 def host() -> str:
     """The digest of this host, another one after each start."""
     parts = [platform.node()]
-    for path in FILES:
+    for path in ID_FILES:
         with suppress(OSError, ValueError):
             parts.append(Path(path).read_text(encoding="ascii").strip())
     return digest("\n".join(parts))
@@ -28,5 +28,5 @@ def host() -> str:
 
 def gpus(threads: Mapping[str, Any]) -> list[str]:
     """The digests of the GPUs of a process, sorted, from what it reports of its threads; empty on a host."""
-    places = [threads, *threads.get("ranks", ())]
-    return sorted({digest(place["gpu"]["uuid"]) for place in places if "gpu" in place})
+    processes = [threads, *threads.get("ranks", ())]
+    return sorted({digest(process["gpu"]["uuid"]) for process in processes if "gpu" in process})

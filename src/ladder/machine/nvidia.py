@@ -54,10 +54,10 @@ def gpus() -> list[dict[str, str]]:
     for index in range(nvml.nvmlDeviceGetCount()):
         with contextlib.suppress(nvml.NVMLError):  # skips a GPU that has failed
             descriptions[index] = description(nvml, nvml.nvmlDeviceGetHandleByIndex(index))
-    return visible(descriptions, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    return visible_gpus(descriptions, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
-def visible(gpus: Mapping[int, dict[str, str]], choice: str | None) -> list[dict[str, str]]:
+def visible_gpus(gpus: Mapping[int, dict[str, str]], choice: str | None) -> list[dict[str, str]]:
     """The descriptions of the GPUs that CUDA shows if CUDA_VISIBLE_DEVICES is `choice`, None for unset.
 
     `gpus` are all GPUs, {number: description}. The rules are the driver's observed behaviour: The first word decides

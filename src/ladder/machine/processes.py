@@ -21,12 +21,12 @@ from ladder.records import locks
 
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
-PARENT = "LADDER_PARENT"  # the variable by which a run tells its jobs the ids of its processes
-job_variables: dict[str, str] = {}  # {PARENT: its value} in a job of a run, else empty
-LOST_MESSAGE = (
+PARENT_VARIABLE = "LADDER_PARENT"  # the variable by which a run tells its jobs the ids of its processes
+job_variables: dict[str, str] = {}  # {PARENT_VARIABLE: its value} in a job of a run, else empty
+PARENT_LOST_MESSAGE = (
     b"ladder: the process that started this one has ended, or LADDER_PARENT names another: unset it, then run again.\n"
 )
-AT_LIMIT = (
+LIMIT_MESSAGE = (
     "No more processes and threads can be started: raise the limit (`ulimit -u`, pids.max of the control group, "
     "`--pids-limit` of a container), or end others."
 )
@@ -43,7 +43,7 @@ def die_with_parent(*parents: int) -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if not any(pid in parents for pid in ancestors()):
             with contextlib.suppress(OSError):
-                os.write(2, LOST_MESSAGE)
+                os.write(2, PARENT_LOST_MESSAGE)
             os._exit(1)
 
 
@@ -64,12 +64,15 @@ def join_run() -> bool:
 
     Exits with a message if the variable is invalid, which only a user can have caused.
     """
-    if parents := os.environ.pop(PARENT, ""):
-        job_variables[PARENT] = parents  # harness.environment.enter passes it on to the restarted program
+    if parents := os.environ.pop(PARENT_VARIABLE, ""):
+        job_variables[PARENT_VARIABLE] = parents  # harness.environment.enter passes it on to the restarted program
         try:
             pids = list(map(int, parents.split()))
         except ValueError:
-            sys.exit(f"ladder: {PARENT}={parents!r} isn't a list of process ids: unset it, only the workflow sets it.")
+            sys.exit(
+                f"ladder: {PARENT_VARIABLE}={parents!r} isn't a list of process ids: unset it, only the workflow sets "
+                "it."
+            )
         die_with_parent(*pids)
     return bool(parents)
 
@@ -92,7 +95,7 @@ def run(
     try:
         process = subprocess.Popen(command, preexec_fn=die, pass_fds=tuple(locks.descriptors), **options)
     except BlockingIOError:
-        raise LadderError(AT_LIMIT) from None
+        raise LadderError(LIMIT_MESSAGE) from None
     with process:
         try:
             output, errors = process.communicate(timeout=timeout)

@@ -10,6 +10,8 @@ from pathlib import Path
 from ladder.errors import LadderError
 from ladder.machine import processes, variables
 
+ATTEMPT_TIMEOUT = 10  # seconds for a program that only reports a version or an option
+
 
 def launcher(choice: str | None) -> str | None:
     """The command line of the launcher of MPI's ranks; None without one.
@@ -25,7 +27,7 @@ def launcher(choice: str | None) -> str | None:
     return path and shlex.quote(path)
 
 
-def own_command() -> str:
+def ladder_command() -> str:
     """The words that start `ladder` in the user's shell: its name if the PATH has this one, else its path."""
     script = Path(sys.executable).with_name("ladder")
     if not script.exists():
@@ -77,8 +79,8 @@ def messages(*command: str) -> str:
 
 
 def attempt(*command: str) -> subprocess.CompletedProcess:
-    """Run a program for up to 10 s; if it can't be started or takes longer, return status 1 without output."""
+    """Run a program for up to ATTEMPT_TIMEOUT; if it can't start or takes longer, return status 1 without output."""
     try:
-        return run(*command, timeout=10)
+        return run(*command, timeout=ATTEMPT_TIMEOUT)
     except (OSError, subprocess.TimeoutExpired):
         return subprocess.CompletedProcess(command, 1, "", "")

@@ -29,15 +29,15 @@ from ladder.records.files import abbreviate
 
 DIRTY = "-dirty"
 UNKNOWN: dict[str, Any] = {"commit": "unknown", "dirty": True}
-PATIENCE = 10  # seconds for one command of git
+GIT_TIMEOUT = 10  # seconds for one command of git
 COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # by SHA-1 or by SHA-256
 REVISION = re.compile(f"(?:{COMMIT.pattern})(?:{DIRTY})?|{UNKNOWN['commit']}")  # a text by `format`
-ENTRY = re.compile(r"\d{6} \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, kind, digest, path
+TREE_ENTRY = re.compile(r"\d{6} \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's list of files: mode, kind, digest, path
 # Paths relative to the project's folder.
 THIS_FILE = "src/ladder/machine/revision.py"
-IRRELEVANT = ("results", "docs", "paper", "tests")  # whose changes don't affect measurements
-RELEVANT = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # on which jobs depend
-IGNORED = ("__pycache__", "*.egg-info", ".*", "*~")  # patterns of names under `src` that no measurement reads
+IRRELEVANT_PATHS = ("results", "docs", "paper", "tests")  # whose changes don't affect measurements
+RELEVANT_PATHS = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # on which jobs depend
+IGNORED_PATTERNS = ("__pycache__", "*.egg-info", ".*", "*~")  # patterns of names under `src` that no measurement reads
 
 
 def current() -> dict[str, Any]:
@@ -81,7 +81,7 @@ def revision_of(project: Path, folder: Path | str) -> dict[str, Any]:
     commit = run(project, folder, "rev-parse", "--verify", "HEAD^{commit}").strip()
     if not COMMIT.fullmatch(commit):
         raise LadderError(f"git prints {abbreviate(commit)!r} in {project} instead of a commit; is it git?")
-    entries = map(ENTRY.fullmatch, run(project, folder, "ls-tree", "-r", "-z", commit).split("\0"))
+    entries = map(TREE_ENTRY.fullmatch, run(project, folder, "ls-tree", "-r", "-z", commit).split("\0"))
     committed = {entry[2]: entry[1] for entry in entries if entry}
     if THIS_FILE not in committed:
         raise LadderError(f"{project} is in a git repository whose commit doesn't contain its files.")
@@ -92,12 +92,12 @@ def revision_of(project: Path, folder: Path | str) -> dict[str, Any]:
 def differs(project: Path, path: str, digest: str) -> bool:
     """Whether a file may affect a measurement and differs from the commit, where its content has this digest."""
     top = path.partition("/")[0]
-    if top in IRRELEVANT:
+    if top in IRRELEVANT_PATHS:
         return False
     try:
         return object_id(project / path, "sha1" if len(digest) == 40 else "sha256") != digest
     except (FileNotFoundError, NotADirectoryError):
-        return top in RELEVANT
+        return top in RELEVANT_PATHS
     except OSError:
         return True
 
@@ -122,7 +122,7 @@ def sources(project: Path) -> Iterator[str]:
 
 
 def is_ignored(name: str) -> bool:
-    return any(fnmatch(name, pattern) for pattern in IGNORED)
+    return any(fnmatch(name, pattern) for pattern in IGNORED_PATTERNS)
 
 
 def for_jobs() -> tuple[dict[str, Any], dict[str, str]]:
@@ -139,9 +139,9 @@ def for_jobs() -> tuple[dict[str, Any], dict[str, str]]:
 
 def state_of(project: Path) -> str:
     """A digest of the paths, inodes, sizes and times of the files that jobs depend on; "" if one can't be read."""
-    tops = [Path(project, name) for name in RELEVANT]
-    paths = [top for top in tops if top.is_file()]
-    for folder, folders, names in (step for top in tops for step in os.walk(top)):
+    top_paths = [Path(project, name) for name in RELEVANT_PATHS]
+    paths = [top_path for top_path in top_paths if top_path.is_file()]
+    for folder, folders, names in (step for top_path in top_paths for step in os.walk(top_path)):
         folders[:] = [name for name in folders if name != "__pycache__"]
         paths += [Path(folder, name) for name in names]
     digest = hashlib.sha256()
@@ -165,10 +165,10 @@ def run(project: Path, folder: Path | str, *command: str) -> str:
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
-                timeout=PATIENCE,
+                timeout=GIT_TIMEOUT,
             )
     except subprocess.TimeoutExpired:
-        raise LadderError(f"`git {command[0]}` takes more than {PATIENCE} s in {project}.") from None
+        raise LadderError(f"`git {command[0]}` takes more than {GIT_TIMEOUT} s in {project}.") from None
     except OSError as error:
         raise LadderError(f"git can't be run ({error.strerror}); is it installed?") from None
     if completed.returncode:

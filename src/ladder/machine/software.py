@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ladder.machine import processes, variables
 
-PATIENCE = 60  # seconds that a program has to tell its version
+TIMEOUT = 60  # seconds that a program has to tell its version
 RELEASE = re.compile(r"release ([0-9.]+)")  # in what nvcc prints
 # Programs and expressions in Python that tell a version; what isn't installed has none.
 PROGRAMS = {"gcc": ["gcc", "-dumpfullversion"], "nvcc": ["nvcc", "--version"]}
@@ -36,11 +36,11 @@ def versions() -> dict[str, str]:
 def output_of(command: Sequence[str]) -> str:
     """The last line that a program prints; empty if it fails or isn't installed."""
     try:
-        done = processes.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, env=variables.inherited()
+        completed = processes.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, env=variables.inherited()
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    text = done.stdout.decode(errors="replace").strip("\0 \n") if done.returncode == 0 else ""
+    text = completed.stdout.decode(errors="replace").strip("\0 \n") if completed.returncode == 0 else ""
     release = RELEASE.search(text)
     return release[1] if release else text.rpartition("\n")[2].strip()

@@ -13,28 +13,28 @@ from collections.abc import Mapping
 from ladder.errors import LadderError
 
 # Where programs, libraries and a user's files are.
-PLACES = (
+LOCATION_VARIABLES = (
     "PATH HOME USER LOGNAME SHELL TERM TMPDIR LD_LIBRARY_PATH PYTHONHOME PYTHONPATH PYTHONUNBUFFERED VIRTUAL_ENV "
     "CONDA_PREFIX CUDA_PATH CUDA_HOME SSH_AUTH_SOCK KRB5CCNAME"
 ).split()
 # Which GPUs this process may use.
-GPUS = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
+GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
 # Variables of schedulers, which MPI's launchers need in a job, and of this project.
-PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
+JOB_PREFIXES = ("SLURM_", "SLURMD_", "SRUN_", "LSB_", "LSF_", "JSM_", "PBS_", "PALS_", "OAR_", "FLUX_", "LADDER_")
 # Without PYTHONSAFEPATH, a user's `random.py` in the working folder would replace Python's.
-FIXED = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
+FIXED_VARIABLES = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
 # The prefixes of variables that configure runtimes. A cluster's prelude, shell code that runs before each job, may set
 # them for the cluster's measurements. They are unset before it runs, so that none comes from the user.
-FAMILIES = (
+RUNTIME_PREFIXES = (
     "NUMBA_ OMP_ GOMP_ KMP_ LIBOMP OPENBLAS_ GOTO_ MKL_ BLIS_ ARMPL_ NPY_ NUMPY_ SCIPY_ TBB_ DNNL_ ONEDNN_ "
     "MPICH_ MPIR_ MPIEXEC_ HYDRA_ PMI_ PMIX_ OMPI_ OPAL_ PRTE_ I_MPI_ MV2_ MPI4PY_ UCX_ UCC_ FI_ PSM2_ PSM3_ IBV_ "
     "HCOLL_ SHARP_ HWLOC_ CUDA_ CUDNN_ CUBLAS CUPY_ NCCL_ NVIDIA_ NVSHMEM_ GDRCOPY_ PYTORCH_ TORCH ATEN_ TRITON_ XLA_ "
     "MALLOC_ GLIBC_ JEMALLOC_ TCMALLOC_ MIMALLOC_ LD_ PYTHON"
 ).split()
-NODES = "LADDER_NODES"
+NODES_VARIABLE = "LADDER_NODES"
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # The prefixes of variables that a record omits: private, without effect on the measurement, or recorded elsewhere.
-OMITTED = (
+OMITTED_PREFIXES = (
     "PATH",
     "HOME",
     "USER",
@@ -51,20 +51,20 @@ OMITTED = (
 
 def nodes() -> int:
     """The number of nodes on which this job's case runs, as LADDER_NODES says. Raises LadderError if it is wrong."""
-    text = os.environ.get(NODES, "1")
+    text = os.environ.get(NODES_VARIABLE, "1")
     if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
-        raise LadderError(f"{NODES}={text!r} isn't a number of nodes: unset it, only the workflow sets it.")
+        raise LadderError(f"{NODES_VARIABLE}={text!r} isn't a number of nodes: unset it, only the workflow sets it.")
     return int(text)
 
 
 def inherited(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The variables that a measurement inherits from `variables`, by default this process's, with the FIXED ones."""
+    """The variables that a measurement inherits from `variables`, by default this process's, and FIXED_VARIABLES."""
     variables = os.environ if variables is None else variables
-    return {name: value for name, value in variables.items() if is_inherited(name)} | FIXED
+    return {name: value for name, value in variables.items() if is_inherited(name)} | FIXED_VARIABLES
 
 
 def is_inherited(name: str) -> bool:
-    return name in PLACES or name in GPUS or name.startswith(PREFIXES)
+    return name in LOCATION_VARIABLES or name in GPU_VARIABLES or name.startswith(JOB_PREFIXES)
 
 
 def of_prelude() -> dict[str, str]:
@@ -73,16 +73,20 @@ def of_prelude() -> dict[str, str]:
 
 
 def is_of_runtime(name: str) -> bool:
-    return name.startswith(tuple(FAMILIES)) and not is_inherited(name) and name not in FIXED
+    return name.startswith(tuple(RUNTIME_PREFIXES)) and not is_inherited(name) and name not in FIXED_VARIABLES
 
 
-def unset_families() -> str:
-    """A line of bash that unsets the variables of all FAMILIES, except those that a measurement inherits."""
-    names = " ".join(f"${{!{family}@}}" for family in FAMILIES)
-    kept = "|".join(name for name in (*PLACES, *GPUS, *FIXED) if name.startswith(tuple(FAMILIES)))
+def unset_runtime_variables() -> str:
+    """A line of bash that unsets the variables of all RUNTIME_PREFIXES, except those that a measurement inherits."""
+    names = " ".join(f"${{!{family}@}}" for family in RUNTIME_PREFIXES)
+    kept = "|".join(
+        name
+        for name in (*LOCATION_VARIABLES, *GPU_VARIABLES, *FIXED_VARIABLES)
+        if name.startswith(tuple(RUNTIME_PREFIXES))
+    )
     return f'for name in {names}; do case "$name" in {kept}) ;; *) unset "$name" ;; esac; done'
 
 
-def for_record(variables: Mapping[str, str]) -> dict[str, str]:
+def variables_to_record(variables: Mapping[str, str]) -> dict[str, str]:
     """The variables of a worker, which runs a measurement, that its record holds, sorted by name."""
-    return {name: value for name, value in sorted(variables.items()) if not name.startswith(OMITTED)}
+    return {name: value for name, value in sorted(variables.items()) if not name.startswith(OMITTED_PREFIXES)}

@@ -17,20 +17,20 @@ from ladder.records import documents
 from ladder.records.files import abbreviate
 
 SCHEMA_FILE = Path(__file__).with_name("config.schema.json")
-SHIPPED = Path("config/config.yaml")
+DEFAULT_FILE = Path("config/config.yaml")
 PROJECT = Path(__file__).parents[3]
 HINT = "See config/README.md for every key."
 # Pairs of keys of a protocol: a minimum and the maximum that it must not exceed.
-LIMITS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
+MIN_MAX_KEYS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
 # Texts that are numbers to people or other languages, but not to YAML: 1e5, 0,5, 1_000, 08, 1.5D+00.
 NUMBER = re.compile(r"[-+]?[\d_.,]*\d[\d_.,]*([eEdD][-+]?\d+)?")
 # Python's types by their names in JSON Schema.
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
 
 
-def shipped(project: Path = PROJECT) -> Path:
+def default_file(project: Path = PROJECT) -> Path:
     """The path of the configuration file that is always read: in the working directory, else in the project."""
-    return SHIPPED if SHIPPED.exists() else project / SHIPPED
+    return DEFAULT_FILE if DEFAULT_FILE.exists() else project / DEFAULT_FILE
 
 
 def load(paths: Sequence[Path | str], changes: Mapping[str, dict[str, int]] | None = None) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
     require_fit(config, schema, "The configuration", HINT)
     fill_defaults(config, schema)
     config["experiments"] = {name: value for name, value in config["experiments"].items() if value is not None}
-    config["experiments"] = selected(config["experiments"], config["only"])
+    config["experiments"] = select_experiments(config["experiments"], config["only"])
     require_numbers(config["experiments"])
     require_consistent(config)
     require_folders(config["variant_folders"])
@@ -114,7 +114,7 @@ def claims(config: Mapping[str, Any]) -> dict[str, Any]:
     return validate(merged)
 
 
-def selected(experiments: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def select_experiments(experiments: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The experiments of these names and the ceilings, with which their samples are compared; all without any name.
 
     Raises LadderError for an unknown name.
@@ -144,12 +144,12 @@ def require_numbers(experiments: Mapping[str, dict[str, Any]]) -> None:
         grids = {f"variants.{variant}": grid for variant, grid in experiment["variants"].items() if grid}
         for part, grid in {"sizes": experiment["sizes"], **grids}.items():
             for key, value in ((key, value) for mapping in as_list(grid) for key, value in mapping.items()):
-                for text in filter(as_number, as_list(value)):
-                    where = f"experiments.{name}.{part}.{key}"
-                    raise LadderError(f"The configuration is wrong at {where}: {number_advice(text)}{HINT}")
+                for text in filter(number_in_yaml, as_list(value)):
+                    key_path = f"experiments.{name}.{part}.{key}"
+                    raise LadderError(f"The configuration is wrong at {key_path}: {number_advice(text)}{HINT}")
 
 
-def as_number(value: Any) -> float | None:
+def number_in_yaml(value: Any) -> float | None:
     """The number that a text looks like, as YAML writes it; None for anything else."""
     if not isinstance(value, str) or not NUMBER.fullmatch(value):
         return None
@@ -167,32 +167,32 @@ def require_consistent(config: Mapping[str, Any]) -> None:
     """Raises LadderError for a protocol, including that of an experiment, with a minimum above its maximum."""
     experiments = config["experiments"].items()
     changes = {f"experiments.{name}.protocol": experiment.get("protocol", {}) for name, experiment in experiments}
-    for where, changed in {"protocol": {}, **changes}.items():
-        values = config["protocol"] | changed
-        for low, high in LIMITS:
+    for key_path, changes_of_protocol in {"protocol": {}, **changes}.items():
+        values = config["protocol"] | changes_of_protocol
+        for low, high in MIN_MAX_KEYS:
             if values[low] > values[high]:
                 raise LadderError(
-                    f"The configuration is wrong at {where}: {low} is {values[low]}, more than {high}, which is "
+                    f"The configuration is wrong at {key_path}: {low} is {values[low]}, more than {high}, which is "
                     f"{values[high]}. Raise {high} or lower {low}."
                 )
 
 
 def refuse_misspelt(experiments: Any) -> None:
     """Raises LadderError for an incomplete experiment whose name resembles that of another one."""
-    for name, reason in incomplete(experiments if isinstance(experiments, dict) else {}):
+    for name, reason in incomplete_experiments(experiments if isinstance(experiments, dict) else {}):
         others = [other for other in experiments if other != name]
         if suggestion := did_you_mean(name, others):
             raise LadderError(f"The configuration is wrong at experiments.{name}: {reason}.{suggestion} {HINT}")
 
 
-def incomplete(experiments: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
+def incomplete_experiments(experiments: Mapping[Any, Any]) -> Iterator[tuple[Any, str]]:
     """Yield (name, reason) of experiments that are incomplete, or are dropped although they don't exist."""
     for name, experiment in experiments.items():
         if isinstance(experiment, dict) and "workload" not in experiment:
             yield name, "it has no workload"
     dropped = [name for name, experiment in experiments.items() if experiment is None]
-    if dropped and shipped().exists():
-        shipped_names = read(shipped())["experiments"]
+    if dropped and default_file().exists():
+        shipped_names = read(default_file())["experiments"]
         yield from ((name, "there is no such experiment to drop") for name in dropped if name not in shipped_names)
 
 
@@ -218,19 +218,19 @@ def variants_in(content: Any) -> Iterator[tuple[str, str, Any]]:
         )
 
 
-def require_fit(values: Mapping[str, Any], schema: Mapping[str, Any], what: str, hint: str) -> None:
+def require_fit(values: Mapping[str, Any], schema: Mapping[str, Any], subject: str, hint: str) -> None:
     """Raises LadderError naming the key whose value doesn't fit a schema."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_whole, "number": documents.is_number})
+    types = Draft202012Validator.TYPE_CHECKER.redefine_many({"integer": is_int, "number": documents.is_number})
     errors = extend(Draft202012Validator, type_checker=types)(schema).iter_errors(values)
     for error in sorted(errors, key=lambda error: len(error.absolute_path)):
-        where = ".".join(map(str, error.absolute_path)) or "the top level"
-        raise LadderError(f"{what} is wrong at {where}: {abbreviate(error.message)}. {advice(error)}{hint}")
+        key_path = ".".join(map(str, error.absolute_path)) or "the top level"
+        raise LadderError(f"{subject} is wrong at {key_path}: {abbreviate(error.message)}. {advice(error)}{hint}")
 
 
-def is_whole(_: Any, value: float) -> bool:
+def is_int(_: Any, value: float) -> bool:
     """Whether a value is an int. JSON Schema also accepts 3.0 as an integer."""
     return type(value) is int
 
@@ -251,12 +251,12 @@ def advice(error: Any) -> str:
     if isinstance(value, int | float):
         takes_text = "string" in as_list(error.validator_value)
         return "To YAML it is a number: put it in quotes if text is meant. " * takes_text
-    return number_advice(value) if as_number(value) else ""
+    return number_advice(value) if number_in_yaml(value) else ""
 
 
 def number_advice(text: str) -> str:
     """The hint for a text that looks like a number."""
-    return f"{text!r} is text to YAML: as a number write {as_number(text)}. "
+    return f"{text!r} is text to YAML: as a number write {number_in_yaml(text)}. "
 
 
 def fill_defaults(config: dict[str, Any], schema: Mapping[str, Any]) -> None:

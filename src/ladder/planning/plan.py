@@ -93,14 +93,14 @@ def naming_variant(workload: str, variant: str) -> Iterator[None]:
 
 def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
     """The cases of an experiment, without duplicates. Raises LadderError for a case that can't exist."""
-    workload, unique = experiment["workload"], {}
+    workload, cases_by_key = experiment["workload"], {}
     with naming_experiment(name):
         soundness.require_contract(workload)
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         every_environment = list(grid(experiment.get("environment", {})))
         for sizes in every_size:
             datasets.files_of(workload, sizes)  # raises LadderError if nothing makes the data
-        trial.require(workload, every_size[0])
+        trial.require_valid(workload, every_size[0])
         for variant, tunings in experiment["variants"].items():
             if tunings is None:  # dropped by an overriding configuration
                 workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant
@@ -119,8 +119,8 @@ def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
                     for other in traits.used_variants(case):
                         workloads.variant_path(*other)  # raises LadderError if there is no such variant
                     soundness.refuse_reserved_variables(case)
-                    unique[case.key] = case
-    return list(unique.values())
+                    cases_by_key[case.key] = case
+    return list(cases_by_key.values())
 
 
 def experiments_of(planned: Iterable[PlannedCase]) -> dict[str, list[str]]:
@@ -202,7 +202,7 @@ def has_mpi_library() -> bool:
         return False
 
 
-def shuffled(keys: Iterable[str]) -> list[str]:
+def shuffle_keys(keys: Iterable[str]) -> list[str]:
     """The keys in a reproducible pseudo-random order, so that drift affects no particular variant."""
     keys = sorted(keys)
     random.Random(hashlib.sha256("".join(keys).encode()).hexdigest()).shuffle(keys)
@@ -255,9 +255,9 @@ def published_folders(choice: Sequence[str]) -> list[str]:
         }
     )
     machines = [name for name in names if "/" not in name]
-    notes = {name: published.path_of(f"{name}/machine.json") for name in names if "/" in name}
-    of_campaigns = {name: documents.read(path, "publication") for name, path in notes.items()}
-    known = sorted({*machines, *(note["machine"] for note in of_campaigns.values())})
+    campaign_paths = {name: published.path_of(f"{name}/machine.json") for name in names if "/" in name}
+    campaign_publications = {name: documents.read(path, "publication") for name, path in campaign_paths.items()}
+    known = sorted({*machines, *(note["machine"] for note in campaign_publications.values())})
     if choice in (["all"], ["none"]):
         choice = known if choice == ["all"] else []
     if missing := sorted(set(choice) - set(known)):
@@ -265,7 +265,7 @@ def published_folders(choice: Sequence[str]) -> list[str]:
         raise LadderError(f"No measurements are published for {', '.join(missing)}; results/published has {contents}.")
     selected = [
         name
-        for name, note in of_campaigns.items()
+        for name, note in campaign_publications.items()
         if note["machine"] in choice or (campaigns.folder(Path(name).name) / campaigns.NOTE).is_file()
     ]
     return [*(name for name in choice if name in machines), *selected]

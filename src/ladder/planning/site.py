@@ -18,39 +18,40 @@ def validate(site: Any, path: Path | str) -> dict[str, Any]:
     """A validated copy of a cluster's description, read from `path`, with defaults filled in. Raises LadderError."""
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     site = copy.deepcopy(site)
-    what = f"The cluster's description {path}"
-    require_fit(site, schema, what, "See docs/how-to/cluster.md for every key.")
+    subject = f"The cluster's description {path}"
+    require_fit(site, schema, subject, "See docs/how-to/cluster.md for every key.")
     fill_defaults(site, schema)
     for kind, nodes in site["nodes"].items():
         fill_defaults(nodes, schema["$defs"]["kind"])
         for key, text in (("launcher", nodes["launcher"]), ("options", " ".join(nodes["options"]))):
             if text:
-                programs.split_command(text, f"{what} is wrong: nodes.{kind}.{key}")
-        require_free(nodes["options"], f"nodes.{kind}.options of {path}")
+                programs.split_command(text, f"{subject} is wrong: nodes.{kind}.{key}")
+        refuse_reserved_options(nodes["options"], f"nodes.{kind}.options of {path}")
         if nodes["count"] > 1 and kind == "cpu":
             raise LadderError(
-                f"{what} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and nodes.gpu, can be on several "
+                f"{subject} is wrong at nodes.cpu.count: only MPI ranks, of nodes.mpi and nodes.gpu, can be on several "
                 "nodes at once."
             )
         if nodes["share"] and kind != "gpu":
-            raise LadderError(f"{what} is wrong at nodes.{kind}.share: only cases on one GPU share a node.")
-    require_labels(site["nodes"], what)
+            raise LadderError(f"{subject} is wrong at nodes.{kind}.share: only cases on one GPU share a node.")
+    require_labels(site["nodes"], subject)
     return site
 
 
-def require_labels(nodes: Mapping[str, Mapping[str, Any]], what: str) -> None:
+def require_labels(nodes: Mapping[str, Mapping[str, Any]], subject: str) -> None:
     """Raises LadderError if kinds of nodes with different numbers of cores have one label: their results would mix."""
-    first: dict[str, str] = {}
+    first_kinds: dict[str, str] = {}
     for kind, keys in nodes.items():
-        other = first.setdefault(keys["machine"], kind)
-        if keys["cores"] != nodes[other]["cores"]:
+        first_kind = first_kinds.setdefault(keys["machine"], kind)
+        if keys["cores"] != nodes[first_kind]["cores"]:
             raise LadderError(
-                f"{what} is wrong at nodes.{kind}.machine: nodes.{other} has the same label, {keys['machine']}, but "
-                f"{nodes[other]['cores']} cores in place of {keys['cores']}. Different nodes need different labels."
+                f"{subject} is wrong at nodes.{kind}.machine: nodes.{first_kind} has the same label, "
+                f"{keys['machine']}, but {nodes[first_kind]['cores']} cores in place of {keys['cores']}. Different "
+                "nodes need different labels."
             )
 
 
-def require_free(options: Sequence[str], where: str) -> None:
+def refuse_reserved_options(options: Sequence[str], where: str) -> None:
     """Raises LadderError for options of sbatch that Snakemake's executor sets itself."""
     from snakemake_executor_plugin_slurm.validation import get_forbidden_slurm_options
 

@@ -99,7 +99,7 @@ def require_account(account: str, path: Path | str) -> None:
         ) from None
 
 
-def require_plain(python: str = sys.executable) -> None:
+def require_plain_path(python: str = sys.executable) -> None:
     """Raises LadderError for a path of Python that a shell would split: Snakemake passes it to jobs unquoted."""
     if shlex.quote(python) != python:
         raise LadderError(
@@ -130,7 +130,7 @@ def require_packages(cases: Iterable[Case]) -> None:
         )
 
 
-def cancel_stray(limit: int = 60) -> list[str]:
+def cancel_stray_jobs(limit: int = 60) -> list[str]:
     """Cancel the Slurm jobs that a killed run in this folder has left; returns their numbers.
 
     The caller holds the lock of this folder, and submits the same cases again afterwards; each is to be measured

@@ -67,7 +67,7 @@ def cases_of(planned: Sequence[PlannedCase], records: Iterable[str] = ()) -> lis
 
 def log_of(machine: str, key: str) -> str:
     """The path of the log of a case's job."""
-    return f"results/logs/measure/{machine}/{record.in_path(key)}.log"
+    return f"results/logs/measure/{machine}/{record.escape_commas(key)}.log"
 
 
 def modified_ns(path: Path | str) -> int:
@@ -104,10 +104,12 @@ def markers(folder: Path = FOLDER) -> dict[str, tuple[int, str | None]]:
     return started
 
 
-def state_of(case: Mapping[str, Any], started: Mapping[str, tuple[int, str | None]], began: int, at_work: bool) -> str:
+def state_of(
+    case: Mapping[str, Any], started: Mapping[str, tuple[int, str | None]], began: int, is_running: bool
+) -> str:
     """The state of a case, one of STATES.
 
-    `started` holds the markers of started jobs, and `began` the start of the run in ns. `at_work` says whether
+    `started` holds the markers of started jobs, and `began` the start of the run in ns. `is_running` says whether
     Snakemake is running.
     """
     path = record.path_of(case["machine"], case["key"])
@@ -115,9 +117,9 @@ def state_of(case: Mapping[str, Any], started: Mapping[str, tuple[int, str | Non
         return "skipped"
     if path in started:
         since, job_id = started[path]
-        if at_work and since >= began:
+        if is_running and since >= began:
             return "waiting" if job_id else "running"
-        if not (at_work and case["due"]):
+        if not (is_running and case["due"]):
             return "cut off"
     oldest = began if case["due"] else 1  # an older file is from an earlier run
     if modified_ns(path) >= oldest:
@@ -125,15 +127,15 @@ def state_of(case: Mapping[str, Any], started: Mapping[str, tuple[int, str | Non
     return "failed" if modified_ns(log_of(case["machine"], case["key"])) >= oldest else "not begun"
 
 
-def states(cases: Sequence[Mapping[str, Any]], began: int, at_work: bool, folder: Path = FOLDER) -> list[str]:
+def states(cases: Sequence[Mapping[str, Any]], began: int, is_running: bool, folder: Path = FOLDER) -> list[str]:
     """The state of every case, in their order."""
     started = markers(folder)
-    first = [state_of(case, started, began, at_work) for case in cases]
+    first_states = [state_of(case, started, began, is_running) for case in cases]
     # A job that started after its marker was looked for has a log but no record, so it seems failed. The second look
     # finds its marker or, if the job has ended, its record.
     started = markers(folder)
-    pairs = zip(cases, first, strict=True)
-    return [state_of(case, started, began, at_work) if state == "failed" else state for case, state in pairs]
+    pairs = zip(cases, first_states, strict=True)
+    return [state_of(case, started, began, is_running) if state == "failed" else state for case, state in pairs]
 
 
 def reason(log: Path | str) -> str:
@@ -155,10 +157,10 @@ def reason(log: Path | str) -> str:
 
 def report(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = None) -> str:
     """The text that `ladder status` prints about cases; `run` is the run that they belong to, if any."""
-    at_work = runs.may_be_running()
-    current = states(cases, run["began"] if run else 0, at_work)
+    is_running = runs.may_be_running()
+    current = states(cases, run["began"] if run else 0, is_running)
     began = f"The last run began on {datetime.fromtimestamp(run['began'] / 1e9):%Y-%m-%d at %H:%M:%S}. " if run else ""
-    head = f"{began}Snakemake is {'' if at_work else 'not '}at work."
+    head = f"{began}Snakemake is {'' if is_running else 'not '}at work."
     return "\n".join([head, *table(cases, current), *details(cases, current)])
 
 
@@ -168,33 +170,33 @@ def document(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None =
     `began` is the start of the run in ISO 8601, null without a run. `why` is the reason for skipping a case or the
     message of its failure, and `log` the log of a failed one; both are null for other cases.
     """
-    at_work = runs.may_be_running()
+    is_running = runs.may_be_running()
     began = datetime.fromtimestamp(run["began"] / 1e9).astimezone().isoformat() if run else None
     results = []
-    for case, state in zip(cases, states(cases, run["began"] if run else 0, at_work), strict=True):
+    for case, state in zip(cases, states(cases, run["began"] if run else 0, is_running), strict=True):
         log = log_of(case["machine"], case["key"]) if state == "failed" else None
         why = reason(log) if log else case["left_out"]
         results.append({"case": case["key"], "machine": case["machine"], "state": state, "why": why, "log": log})
-    return {"is_at_work": at_work, "began": began, "results": results}
+    return {"is_at_work": is_running, "began": began, "results": results}
 
 
 def summary(run: Mapping[str, Any]) -> str:
     """The outcome of a finished run in a few lines; empty if it had nothing to measure."""
     if not any(case["due"] for case in run["cases"]):
         return ""
-    all_pairs = zip(run["cases"], states(run["cases"], run["began"], at_work=False), strict=True)
+    all_pairs = zip(run["cases"], states(run["cases"], run["began"], is_running=False), strict=True)
     # If only some tables were requested, other cases count only if they are done or skipped.
     pairs = [(case, state) for case, state in all_pairs if case["due"] or state in ("done", "skipped")]
     cases, final_states = zip(*pairs, strict=True)
     new_cases = [case for case, state in pairs if case["due"] and state == "done"]
-    walls = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new_cases]
+    measuring_times = [read_json(record.path_of(case["machine"], case["key"]), "wall")["wall"] for case in new_cases]
     counts = Counter(final_states)
     unmeasured = counts["not begun"] + counts["cut off"]
     lines = [
-        f"ladder: Of {pluralize(len(cases), 'case')}, {with_verb(len(new_cases))} measured now and "
-        f"{counts['done'] - len(new_cases)} before; {counts['failed']} failed, {with_verb(unmeasured)} not begun or "
-        f"cut off, {with_verb(counts['skipped'])} skipped. "
-        f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(walls))} of it measuring.",
+        f"ladder: Of {pluralize(len(cases), 'case')}, {count_with_verb(len(new_cases))} measured now and "
+        f"{counts['done'] - len(new_cases)} before; {counts['failed']} failed, {count_with_verb(unmeasured)} not begun "
+        f"or cut off, {count_with_verb(counts['skipped'])} skipped. "
+        f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(measuring_times))} of it measuring.",
         *details(cases, final_states, limit=10),
     ]
     if counts["failed"] or unmeasured:
@@ -204,7 +206,7 @@ def summary(run: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def with_verb(count: int) -> str:
+def count_with_verb(count: int) -> str:
     """A number of cases with its verb: 1 was, 2 were."""
     return f"{count} {'was' if count == 1 else 'were'}"
 

@@ -10,7 +10,7 @@ from typing import Any
 from ladder.catalogue import locations, traits
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
-from ladder.planning import site as description_of_cluster
+from ladder.planning import site as cluster_description
 from ladder.planning import yaml_files
 from ladder.records.case import Case
 
@@ -86,16 +86,16 @@ def this_machine(config: Mapping[str, Any], max_cores: int | None = None) -> dic
 
 def of_cluster(site: Mapping[str, Any]) -> dict[str, Target]:
     """The targets of a cluster from its validated description: {kind: Target}."""
-    shared = {"slurm_account": site["account"], "qos": site["qos"]}
-    return {kind: of_nodes(nodes, shared) for kind, nodes in site["nodes"].items()}
+    common_resources = {"slurm_account": site["account"], "qos": site["qos"]}
+    return {kind: of_nodes(nodes, common_resources) for kind, nodes in site["nodes"].items()}
 
 
-def of_nodes(nodes: Mapping[str, Any], shared: dict[str, str | None]) -> Target:
+def of_nodes(nodes: Mapping[str, Any], common_resources: dict[str, str | None]) -> Target:
     """The Target of one kind of nodes; cases get whole nodes, so that no other work disturbs their timing.
 
     Nodes with `share` are an exception (`shares_node`).
     """
-    resources = shared | {
+    resources = common_resources | {
         "slurm_partition": nodes["partition"],
         "mem_mb": nodes["memory"],
         "runtime": nodes["minutes"],
@@ -131,7 +131,7 @@ def part_of_node(target: Target) -> dict[str, Any]:
 
 def site_path() -> Path:
     """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
-    return locations.home_expanded(os.environ.get(SITE_VARIABLE, SITE))
+    return locations.expand_home(os.environ.get(SITE_VARIABLE, SITE))
 
 
 def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | None:
@@ -144,4 +144,4 @@ def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | N
         raise LadderError(
             f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
         )
-    return description_of_cluster.validate(yaml_files.read(path, "cluster's description"), path)
+    return cluster_description.validate(yaml_files.read(path, "cluster's description"), path)

@@ -85,9 +85,9 @@ class Loader(yaml.SafeLoader):
         return f"is {value} to YAML 1.1, which {reading}. Write {correction}, or put it in quotes if text is meant"
 
 
-def read(path: Path | str, what: str = "configuration") -> dict[str, Any]:
-    """The mapping in a file; `what` names the kind of file in errors. Raises LadderError."""
-    name = f"The {what} {path}"
+def read(path: Path | str, kind: str = "configuration") -> dict[str, Any]:
+    """The mapping in a file; `kind` names the kind of file in errors. Raises LadderError."""
+    name = f"The {kind} {path}"
     value = parse(text_of(path, name), name)
     if not isinstance(value, dict):
         raise LadderError(f"{name} must be a mapping of keys to values.")
@@ -98,17 +98,17 @@ def text_of(path: Path | str, name: str) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
     try:
         with Path(path).open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-        if len(raw) > MAX_BYTES:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
             raise LadderError(f"{name} has more than {MAX_BYTES} bytes. Is it the right file?")
-        if b"\0" in raw:
+        if b"\0" in content:
             raise LadderError(f"{name} can't be read: it has null bytes, as UTF-16 has. Save it in UTF-8.")
-        return raw.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise LadderError(f"{name} can't be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
         raise LadderError(
-            f"{name} can't be read: its byte {error.start + 1}, 0x{raw[error.start]:02x}, isn't valid UTF-8. "
+            f"{name} can't be read: its byte {error.start + 1}, 0x{content[error.start]:02x}, isn't valid UTF-8. "
             "Save it in UTF-8."
         ) from None
 

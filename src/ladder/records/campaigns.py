@@ -20,20 +20,20 @@ FOLDER = Path("results/campaigns")
 PUBLISHED = Path("results/published/campaigns")
 NOTE = "campaign.json"
 VARIABLE = "LADDER_CAMPAIGN"  # the campaign of a run, for its jobs
-RUN = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")  # the campaign of an ordinary run, as `name_of()` gives it
+RUN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")  # the campaign of an ordinary run, as `new_name()` gives it
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
-SAME = ("machine", "commit", "dirty", "host", "gpus")  # what a campaign that is continued must agree in
+IDENTITY_KEYS = ("machine", "commit", "dirty", "host", "gpus")  # in which a campaign that is continued must agree
 
 
-def name_of(about: Mapping[str, Any] | None = None) -> str:
-    """A new campaign's name, by the second in which it begins and, with keys SAME in `about`, by a digest of these."""
-    began = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    return f"{about['machine']}_{began}_{documents.digest(about)[:6]}" if about else began
+def new_name(identity: Mapping[str, Any] | None = None) -> str:
+    """A new campaign's name, by the second in which it begins and a digest of `identity`, a dict of IDENTITY_KEYS."""
+    timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    return f"{identity['machine']}_{timestamp}_{documents.digest(identity)[:6]}" if identity else timestamp
 
 
 def of_run() -> str:
     """The campaign of the run that this process belongs to; a process by itself is one. Raises LadderError."""
-    name = os.environ.get(VARIABLE) or name_of()
+    name = os.environ.get(VARIABLE) or new_name()
     if not NAME.fullmatch(name):
         raise LadderError(f"{VARIABLE} is {name!r}, which is no campaign's name: unset it.")
     return name
@@ -49,24 +49,24 @@ def is_published(name: str) -> bool:
     return (PUBLISHED / name / "machine.json").exists()
 
 
-def current(about: Mapping[str, Any]) -> str:
-    """The name of the campaign to continue: the last unpublished one that agrees in `about`; else that of a new one.
+def name_to_continue(identity: Mapping[str, Any]) -> str:
+    """The name of the campaign to continue: the last unpublished one that agrees in `identity`; else that of a new one.
 
-    `about` has the keys SAME. Raises LadderError for a note that can't be read.
+    `identity` has the IDENTITY_KEYS. Raises LadderError for a note that can't be read.
     """
-    for path in sorted(FOLDER.glob(f"*/{NOTE}"), key=began_of, reverse=True):
+    for path in sorted(FOLDER.glob(f"*/{NOTE}"), key=start_of, reverse=True):
         note = documents.read(path, "campaign")
-        if all(note[key] == about[key] for key in SAME) and not is_published(path.parent.name):
+        if all(note[key] == identity[key] for key in IDENTITY_KEYS) and not is_published(path.parent.name):
             return path.parent.name
-    return name_of(about)
+    return new_name(identity)
 
 
-def began_of(path: Path) -> str:
+def start_of(path: Path) -> str:
     """When a campaign began, by its note."""
     return documents.read(path, "campaign")["began"]
 
 
-def begin(name: str, about: dict[str, Any]) -> None:
-    """Write the note of a new campaign; `about` has the keys SAME and what else it says, such as the driver."""
-    note = {"name": name, "began": datetime.now(UTC).isoformat(timespec="seconds")} | about
+def begin(name: str, facts: dict[str, Any]) -> None:
+    """Write the note of a new campaign; `facts` has the IDENTITY_KEYS and more, such as the driver."""
+    note = {"name": name, "began": datetime.now(UTC).isoformat(timespec="seconds")} | facts
     write_atomically(folder(name) / NOTE, json.dumps(note | {"digest": documents.digest(note)}, indent=1) + "\n")

@@ -20,7 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]*")
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
-LIST = re.compile(r"[0-9]+(-[0-9]+)+")  # such as the widths of layers
+NUMBER_LIST = re.compile(r"[0-9]+(-[0-9]+)+")  # such as the widths of layers
 REAL = re.compile(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?|-?[0-9]+e-?[0-9]+")
 
 
@@ -40,7 +40,7 @@ def from_text(text: str) -> float | str:
         return int(text)
     if REAL.fullmatch(text):
         return float(text)
-    if WORD.fullmatch(text) or LIST.fullmatch(text):
+    if WORD.fullmatch(text) or NUMBER_LIST.fullmatch(text):
         return text
     raise LadderError(
         f"{text!r} is neither a number nor a word, which begins with a letter and has letters, digits, '_', '.', ':' "

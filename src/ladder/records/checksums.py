@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ladder.records.files import write_atomically
 
-NAME = "SHA256SUMS"
+FILE_NAME = "SHA256SUMS"
 
 
 def sha256(path: Path | str) -> str:
@@ -20,17 +20,17 @@ def sha256(path: Path | str) -> str:
 
 def write(folder: Path | str, names: Iterable[str]) -> None:
     """Write the checksums of these files of a folder."""
-    write_atomically(Path(folder, NAME), "".join(f"{sha256(Path(folder, name))}  {name}\n" for name in names))
+    write_atomically(Path(folder, FILE_NAME), "".join(f"{sha256(Path(folder, name))}  {name}\n" for name in names))
 
 
 def mismatch(path: Path | str) -> str | None:
     """Why a file doesn't match its checksum; None if it does, or if the checksum or the file is missing."""
     path = Path(path)
     try:
-        lines = path.with_name(NAME).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = path.with_name(FILE_NAME).read_text(encoding="utf-8", errors="replace").splitlines()
         expected = [line.partition("  ")[0] for line in lines if line.endswith(f"  {path.name}")]
         if expected and sha256(path) not in expected:
-            return f"its SHA-256 sum differs from the one in the {NAME} beside it"
+            return f"its SHA-256 sum differs from the one in the {FILE_NAME} beside it"
     except FileNotFoundError:
         pass
     return None

@@ -21,13 +21,13 @@ def temporary_path(path: Path) -> Path:
 
 def too_long_reason(path: Path | str) -> str | None:
     """Why a path is too long for the file system, or None; most allow names of 255 bytes."""
-    part = temporary_path(Path(path).absolute())
-    folder = next(folder for folder in part.parents if os.path.isdir(folder))  # noqa: PTH112, Path.is_dir may raise
-    longest, limit = max(part.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(folder, "PC_NAME_MAX")
+    temporary = temporary_path(Path(path).absolute())
+    folder = next(folder for folder in temporary.parents if os.path.isdir(folder))  # noqa: PTH112, Path.is_dir may raise
+    longest, limit = max(temporary.parts, key=lambda name: len(os.fsencode(name))), os.pathconf(folder, "PC_NAME_MAX")
     if (count := len(os.fsencode(longest))) > limit:
         return f"the file system allows names of at most {limit} bytes, and {abbreviate(longest)} has {count}"
-    if (count := len(os.fsencode(part))) >= (limit := os.pathconf(folder, "PC_PATH_MAX")):
-        return f"the file system allows paths of less than {limit} bytes, and {abbreviate(part)} has {count}"
+    if (count := len(os.fsencode(temporary))) >= (limit := os.pathconf(folder, "PC_PATH_MAX")):
+        return f"the file system allows paths of less than {limit} bytes, and {abbreviate(temporary)} has {count}"
     return None
 
 
@@ -52,17 +52,17 @@ def require_utf8(*folders: Path | str) -> None:
 def write_atomically(path: Path | str, contents: bytes | str) -> None:
     """Replace a file by one with these contents, text or bytes, and create its folder; an error leaves the old file."""
     path = Path(path)
-    part = temporary_path(path)
+    temporary = temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(contents.encode() if isinstance(contents, str) else contents)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):
-            part.unlink()
+            temporary.unlink()
         raise LadderError(
             f"{path} can't be written: {error.strerror}. Make room or allow writing, then run again."
         ) from None
@@ -92,12 +92,12 @@ def clamp_future_times(folder: Path) -> None:
 
     Snakemake compares these times: it would consider everything made from such a file outdated.
     """
-    now, future = time.time_ns(), []
+    now, future_files = time.time_ns(), []
     for path in Path(folder).rglob("*"):
         with contextlib.suppress(OSError):  # another process may replace or remove it
             if path.is_file() and (modified := path.stat().st_mtime_ns) > now + MAX_CLOCK_SKEW:
-                future.append((modified, path))
-    for number, (_, path) in enumerate(sorted(future), start=1 - len(future)):  # the last file is number 0
+                future_files.append((modified, path))
+    for number, (_, path) in enumerate(sorted(future_files), start=1 - len(future_files)):  # the last file is number 0
         with contextlib.suppress(OSError):  # it may belong to another user
             os.utime(path, ns=(now + number * 1000,) * 2)  # 1 µs apart
 

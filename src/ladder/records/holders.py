@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 # A signature's fields: process id, command, working folder, start of holding (Unix time), host name, boot id.
-SIGNATURE = {"process": int, "does": str, "folder": str, "since": float, "host": str, "boot": str}
-BOOT = Path("/proc/sys/kernel/random/boot_id")
-SIGNING = 0.05  # seconds after which a process that has just got a lock has signed it
+SIGNATURE_FIELDS = {"process": int, "does": str, "folder": str, "since": float, "host": str, "boot": str}
+BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
+SIGNING_SECONDS = 0.05  # seconds after which a process that has just got a lock has signed it
 MAX_LENGTH = 200  # characters of a command line in a signature
 
 
@@ -71,7 +71,7 @@ def working_folder() -> str:
 def boot_id() -> str:
     """The kernel's boot id, the same in containers; empty if it is unavailable."""
     try:
-        return BOOT.read_text(encoding="ascii").strip()
+        return BOOT_ID_FILE.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return ""
 
@@ -84,7 +84,9 @@ def signatures(file: FileIO) -> list[dict[str, Any]]:
         for line in file.read().splitlines():
             with suppress(ValueError):
                 entry = json.loads(line)
-                if isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in SIGNATURE.items()):
+                if isinstance(entry, dict) and all(
+                    isinstance(entry.get(key), kind) for key, kind in SIGNATURE_FIELDS.items()
+                ):
                     entries.append(entry)
     return entries
 
@@ -95,10 +97,10 @@ def report_waiting(files: Sequence[FileIO], resource: Path | str) -> None:
     `resource` is what the lock protects, in words. Any of the files may have the holder's signature: a holder with
     another /tmp has signed only the other file.
     """
-    entries = living(files)
+    entries = living_holders(files)
     if not entries:  # the next holder may be about to sign
-        time.sleep(SIGNING)
-        entries = living(files)
+        time.sleep(SIGNING_SECONDS)
+        entries = living_holders(files)
     if not entries:  # a child of the last process that signed still holds the lock
         entries = [entry for file in files for entry in signatures(file)][-1:]
     holder = f"another process, which holds {resource}"
@@ -108,7 +110,7 @@ def report_waiting(files: Sequence[FileIO], resource: Path | str) -> None:
     print(f"ladder: waits for {printable(holder)}.", file=sys.stderr, flush=True)
 
 
-def living(files: Sequence[FileIO]) -> list[dict[str, Any]]:
+def living_holders(files: Sequence[FileIO]) -> list[dict[str, Any]]:
     """The signatures of processes that are alive, each once: of those that shared the lock, some may have ended."""
     by_process = {entry["process"]: entry for file in files for entry in signatures(file)}
     return [entry for entry in by_process.values() if is_alive(entry["process"])]

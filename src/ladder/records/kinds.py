@@ -18,10 +18,10 @@ def require_published_kind(label: str, description: Mapping[str, Any], replaced:
     """
     machines = campaigns.PUBLISHED.parent.glob("*/machine.json")
     for path in sorted([*machines, *campaigns.PUBLISHED.glob("*/machine.json")]):
-        about = documents.read(path, "publication")
-        if about["machine"] != label or path.parent == replaced:
+        publication = documents.read(path, "publication")
+        if publication["machine"] != label or path.parent == replaced:
             continue
-        published, measured = hardware(about["description"]), hardware(description)
+        published, measured = hardware(publication["description"]), hardware(description)
         names = [name for name in measured.keys() & published.keys() if measured[name] != published[name]]
         if differences := [f"{name}: {measured[name]} in place of {published[name]}" for name in sorted(names)]:
             raise LadderError(

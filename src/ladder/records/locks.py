@@ -24,7 +24,8 @@ descriptors: set[int] = set()
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
     """Hold a folder's lock for compiling, after waiting for it. Raises LadderError if the folder can't be written."""
-    with hold_files(lambda: [open_in(folder)], fcntl.LOCK_EX, f"{folder} for compiling") as files, signed(files):
+    resource = f"{folder} for compiling"
+    with hold_files(lambda: [open_in(folder)], fcntl.LOCK_EX, resource) as files, hold_signatures(files):
         yield
 
 
@@ -35,17 +36,17 @@ def timing_lock(shared: bool = False) -> Iterator[None]:
     A process that waits for the holders has the lock `turn`, on which later processes queue: otherwise shared holders
     that overlap would starve a process that needs the machine exclusively.
     """
-    timing, resource = partial(open_machine_lock, "timing"), "the machine for timing"
+    open_files, resource = partial(open_machine_lock, "timing"), "the machine for timing"
     with ExitStack() as stack:
-        with hold_files(partial(open_machine_lock, "turn"), fcntl.LOCK_EX, resource, holder_files=timing):
+        with hold_files(partial(open_machine_lock, "turn"), fcntl.LOCK_EX, resource, holder_files=open_files):
             # The first shared holder replaces the signatures, later ones append theirs.
-            first = stack.enter_context(try_hold_files(timing)) if shared else None
+            exclusive_files = stack.enter_context(try_hold_files(open_files)) if shared else None
             kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            files = first or stack.enter_context(hold_files(timing, kind, resource))
-            stack.enter_context(signed(files, append=shared and not first))
+            files = exclusive_files or stack.enter_context(hold_files(open_files, kind, resource))
+            stack.enter_context(hold_signatures(files, append=shared and not exclusive_files))
             for file in files:
                 fcntl.flock(file, kind)
-        stack.enter_context(inheritable(files))
+        stack.enter_context(make_inheritable(files))
         yield
 
 
@@ -57,7 +58,7 @@ def first_free_lock(names: Sequence[str]) -> Iterator[str]:
         for name in names:
             with try_hold_files(partial(open_machine_lock, name)) as files:
                 if files:
-                    with signed(files), inheritable(files):
+                    with hold_signatures(files), make_inheritable(files):
                         yield name
                     return
         if not has_reported:
@@ -165,7 +166,7 @@ def try_hold_files(open_files: Callable[[], list[io.FileIO]]) -> Iterator[list[i
 
 
 @contextmanager
-def signed(files: Sequence[io.FileIO], append: bool = False) -> Iterator[None]:
+def hold_signatures(files: Sequence[io.FileIO], append: bool = False) -> Iterator[None]:
     """Sign the files of a lock that this process holds, until it releases the lock.
 
     `append` keeps the signatures of others who share it. The last holder clears them, so that a process that waits for
@@ -182,7 +183,7 @@ def signed(files: Sequence[io.FileIO], append: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def inheritable(files: Sequence[io.FileIO]) -> Iterator[None]:
+def make_inheritable(files: Sequence[io.FileIO]) -> Iterator[None]:
     """Let child processes that are started within this context inherit the locks of these files."""
     numbers = {file.fileno() for file in files}
     descriptors.update(numbers)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 # File systems on one machine's disk or in its memory, which no other machine mounts.
-LOCAL = {
+LOCAL_TYPES = {
     *("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "reiserfs", "tmpfs", "xfs", "zfs")
 }
 # File systems that several machines share, and whose flock works across them.
@@ -20,12 +20,12 @@ def locks_are_shared(path: Path | str) -> bool:
         return "flock" in options
     if kind in SHARED_WITH_LOCKS:
         return options.isdisjoint({"nolock", "local_lock=all", "local_lock=flock"})
-    return kind in LOCAL
+    return kind in LOCAL_TYPES
 
 
 def mount_of(path: Path | str) -> tuple[str, set[str]]:
     """The type of a path's file system and its mount options; empty if unknown."""
-    longest = ""
+    longest_point = ""
     result: tuple[str, set[str]] = ("", set())
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -33,11 +33,11 @@ def mount_of(path: Path | str) -> tuple[str, set[str]]:
         return result
     path = Path(os.path.realpath(path))
     for line in lines:
-        mount, _, system = line.partition(" - ")
+        mount, _, file_system = line.partition(" - ")
         point = re.sub(r"\\(\d{3})", lambda escape: chr(int(escape[1], 8)), mount.split()[4])
-        if len(point) >= len(longest) and path.is_relative_to(
+        if len(point) >= len(longest_point) and path.is_relative_to(
             point
         ):  # a later mount at the same point hides earlier ones
-            kind, _, options = system.split(" ", 2)
-            result, longest = (kind, {*mount.split()[5].split(","), *options.split(",")}), point
+            kind, _, options = file_system.split(" ", 2)
+            result, longest_point = (kind, {*mount.split()[5].split(","), *options.split(",")}), point
     return result

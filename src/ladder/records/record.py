@@ -14,17 +14,17 @@ from ladder.records import agreement, documents
 from ladder.records.documents import digest
 from ladder.records.files import read_json, write_atomically
 
-SCHEMA = 1
+SCHEMA_VERSION = 1
 RECORDS = Path("results/records")
 SCHEMA_FILE = Path(__file__).with_name("record.schema.json")
 
 
 def path_of(machine: str, key: str, root: Path | str = "results") -> str:
     """The path of a case's record: `key` is workload/variant/slug."""
-    return f"{root}/records/{machine}/{in_path(key)}.json"
+    return f"{root}/records/{machine}/{escape_commas(key)}.json"
 
 
-def in_path(text: str) -> str:
+def escape_commas(text: str) -> str:
     """A slug, or a key, as part of a path, with `+` in place of commas.
 
     Snakemake splits the wildcards on a cluster job's command line at commas (its issue 2366).
@@ -32,8 +32,8 @@ def in_path(text: str) -> str:
     return text.replace(",", "+")
 
 
-def from_path(text: str) -> str:
-    """The inverse of `in_path`; no slug contains a `+`."""
+def restore_commas(text: str) -> str:
+    """The inverse of `escape_commas`; no slug contains a `+`."""
     return text.replace("+", ",")
 
 
@@ -59,7 +59,7 @@ def read(path: Path | str) -> dict[str, Any]:
     require_valid(record, path)
     if record.get("digest") != digest(record):
         refuse(path, "it doesn't match its digest")
-    require_own_path(record, path)
+    require_matching_path(record, path)
     for violation in documents.violations(record["description"], documents.SCHEMA_FILE, "description"):
         refuse(path, f"description: {violation}")
     for number, process in enumerate(record["processes"]):
@@ -71,7 +71,7 @@ def read(path: Path | str) -> dict[str, Any]:
     return record
 
 
-def require_own_path(record: Mapping[str, Any], path: Path | str) -> None:
+def require_matching_path(record: Mapping[str, Any], path: Path | str) -> None:
     """Refuse a record in the results whose machine or case doesn't match its path."""
     expected = path_of(record["machine"], "/".join(record[name] for name in ("workload", "variant", "case")))
     actual = Path(path).absolute()

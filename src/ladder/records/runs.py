@@ -20,7 +20,7 @@ from ladder.records.mounts import locks_are_shared
 FOLDER = ".snakemake"
 LOCK_NAME = "ladder.lock"
 # Seconds for which a run retries to take the lock, which dry runs and `ladder status` hold briefly to test it.
-PATIENCE = 2
+LOCK_TIMEOUT = 2
 # The open file of this run's lock, which keeps the lock until this process ends.
 held_files: list[FileIO] = []
 
@@ -33,7 +33,7 @@ def begin(folder: Path | str = FOLDER) -> None:
     if held_files:
         return
     file = locks.open_in(folder, LOCK_NAME)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + LOCK_TIMEOUT
     while not try_lock(file):
         if time.monotonic() > deadline:
             raise LadderError(
@@ -104,10 +104,10 @@ def remove_locks(file: FileIO, folder: Path | str) -> bool:
 
     Raises LadderError if one can't be removed, such as a folder.
     """
-    stale = snakemake_locks(folder)
-    if stale and not has_ended(file, folder):
+    stale_locks = snakemake_locks(folder)
+    if stale_locks and not has_ended(file, folder):
         return False
-    for lock in stale:
+    for lock in stale_locks:
         try:
             lock.unlink(missing_ok=True)
         except OSError as error:

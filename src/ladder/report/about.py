@@ -75,8 +75,8 @@ def cases(study):
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
     return {
         "measured": f"\\num{{{len(by_case)}}}",
-        "left-out": f"\\num{{{queries.count(missing) - queries.count(unmeasured)}}}",
-        "unmeasured": f"\\num{{{queries.count(unmeasured)}}}",
+        "left-out": f"\\num{{{queries.count_cases(missing) - queries.count_cases(unmeasured)}}}",
+        "unmeasured": f"\\num{{{queries.count_cases(unmeasured)}}}",
         "converged": f"\\num{{{sum(bool(rows['converged'].all()) for rows in by_case)}}}" if by_case else None,
         "processes": span(rows["process"].nunique() for rows in by_case),
         "samples": span(per_process),

@@ -5,10 +5,10 @@ from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape
 
-SHORT = 7  # digits of a commit
+DIGEST_DIGITS = 7  # digits of a commit
 PROGRAMS = ("gcc", "CUDA runtime", "CUDA driver", "cuBLAS", "cuDNN", "NCCL", "BLAS of NumPy", "MPI")
 # What a step of each part is worth in the versions that libraries give as one number.
-PARTS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(
+VERSION_STEPS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(
     ("cuBLAS", "cuDNN", "NCCL"), (10000, 100, 1)
 )
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "cupy-cuda13x")
@@ -20,19 +20,19 @@ def campaigns(study):
     head = ["Campaign", "Machine", "Began", "Commit", "CPU", "Cores", "Host", "GPU", "GPUs", "Clock under load (MHz)"]
     rows = []
     for number, (_, about) in enumerate(study.campaigns.items(), 1):
-        note, described = about["campaign"], about["description"]
-        gpus = described["gpus"]
+        note, description = about["campaign"], about["description"]
+        gpus = description["gpus"]
         rows.append(
             [
                 str(number),
                 code(about["machine"]),
                 note["began"].replace("T", " ")[:16],
-                code(note["commit"][:SHORT]),
-                escape(described["cpu"]["Model name"]),
-                str(described["cores"]),
-                code(note["host"][:SHORT]),
+                code(note["commit"][:DIGEST_DIGITS]),
+                escape(description["cpu"]["Model name"]),
+                str(description["cores"]),
+                code(note["host"][:DIGEST_DIGITS]),
                 escape(gpus[0]["name"]) if gpus else NONE,
-                ", ".join(code(gpu[:SHORT]) for gpu in note["gpus"]) or NONE,
+                ", ".join(code(gpu[:DIGEST_DIGITS]) for gpu in note["gpus"]) or NONE,
                 span(about.get("conditions", {}).get("clock")),
             ]
         )
@@ -58,11 +58,11 @@ def environments(study):
 
 def software(about):
     """The versions of ENTRIES that a campaign was measured with."""
-    described, installed = about["description"], about["campaign"].get("software", {})
-    driver = next((gpu["driver"] for gpu in described["gpus"]), NONE)
+    description, installed = about["description"], about["campaign"].get("software", {})
+    driver = next((gpu["driver"] for gpu in description["gpus"]), NONE)
     programs = [version(name, installed) for name in PROGRAMS]
-    libraries = [described["libraries"].get(name, NONE) for name in LIBRARIES]
-    return described["system"], described["python"], driver, *programs, *libraries
+    libraries = [description["libraries"].get(name, NONE) for name in LIBRARIES]
+    return description["system"], description["python"], driver, *programs, *libraries
 
 
 def ranges(numbers):
@@ -79,11 +79,11 @@ def ranges(numbers):
 def version(name, software):
     """The version of a program, with dots."""
     number = software.get(name, NONE)
-    if name not in PARTS or not number.isdigit():
+    if name not in VERSION_STEPS or not number.isdigit():
         return number
     parts, rest = [], int(number)
-    for worth in PARTS[name]:
-        part, rest = divmod(rest, worth)
+    for step in VERSION_STEPS[name]:
+        part, rest = divmod(rest, step)
         parts.append(str(part))
     return ".".join(parts)
 

@@ -10,7 +10,7 @@ NONE = "--"
 
 def median(rows, count=3):
     """The median time, with `count` digits."""
-    return seconds(study.middle(rows), count) if len(rows) else NONE
+    return seconds(study.median_time(rows), count) if len(rows) else NONE
 
 
 def rate(value, unit):
@@ -20,17 +20,17 @@ def rate(value, unit):
 
 def flops(rows, unit):
     """FLOP/s of a case in multiples of `unit`."""
-    return rate(achieved(rows), unit)
+    return rate(achieved_flops(rows), unit)
 
 
 def share(rows, ceiling, count=3):
     """FLOP/s of a case over a ceiling in per cent, with `count` digits."""
-    return percent(achieved(rows) / ceiling, count) if len(rows) and ceiling else NONE
+    return percent(achieved_flops(rows) / ceiling, count) if len(rows) and ceiling else NONE
 
 
-def achieved(rows):
+def achieved_flops(rows):
     """FLOP/s of a case, or None."""
-    return float(rows["flops"].iloc[0]) / study.middle(rows) if len(rows) else None
+    return float(rows["flops"].iloc[0]) / study.median_time(rows) if len(rows) else None
 
 
 def speedup(rows, other):

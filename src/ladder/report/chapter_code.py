@@ -2,18 +2,18 @@
 
 import contextlib
 
-from ladder.catalogue import blame
+from ladder.catalogue import code_errors
 from ladder.errors import LadderError
 
 
 @contextlib.contextmanager
-def guarded(what, path):
+def explain_mistakes(what, path):
     """Raise mistakes in a chapter's code as LadderError; `what`, such as a figure, is made by its file `path`."""
     try:
         yield
-    except blame.MISTAKES as error:
-        hint = blame.advice_on_keyword(error)
-        raise LadderError(f"{blame.sentence(error, what, path)}.{hint} See docs/contracts.md.") from error
+    except code_errors.MISTAKES as error:
+        hint = code_errors.advice_on_keyword(error)
+        raise LadderError(f"{code_errors.describe(error, what, path)}.{hint} See docs/contracts.md.") from error
 
 
 def message(error, folders):
@@ -21,8 +21,8 @@ def message(error, folders):
 
     A template calls functions of its own chapter and of others; a wrong argument is no mistake in their code.
     """
-    places = [place for folder in folders if (place := blame.line_of(error, folder)) and place[0].suffix == ".py"]
-    if isinstance(error, blame.MISTAKES) and places:
-        return f"{blame.sentence(error, 'the call', places[0][0])}. See docs/contracts.md."
-    is_legible = isinstance(error, TypeError) or not isinstance(error, blame.MISTAKES)
-    return str(error) if is_legible else f"{blame.sentence(error, 'the call', None)}."
+    places = [place for folder in folders if (place := code_errors.line_of(error, folder)) and place[0].suffix == ".py"]
+    if isinstance(error, code_errors.MISTAKES) and places:
+        return f"{code_errors.describe(error, 'the call', places[0][0])}. See docs/contracts.md."
+    is_legible = isinstance(error, TypeError) or not isinstance(error, code_errors.MISTAKES)
+    return str(error) if is_legible else f"{code_errors.describe(error, 'the call', None)}."

@@ -1,7 +1,7 @@
 """Checks of the columns that a chapter's sources and lines select rows by: without the column there would be no row."""
 
 from ladder.catalogue import setup_arguments, workloads
-from ladder.catalogue.literals import line_of as at
+from ladder.catalogue.literals import line_of
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import chapter_data, chapters
 from ladder.store import columns
@@ -14,10 +14,10 @@ def require(chapter, experiments):
     """
     path, data = chapter.folder / chapters.LINES, chapter_data.module(chapter, "lines")
     for name, source in data.SOURCES.items():
-        owner = f"The source {name!r} in {at(path, 'SOURCES', name)}"
+        owner = f"The source {name!r} in {line_of(path, 'SOURCES', name)}"
         require_columns(owner, source.conditions, source, experiments)
     for name, line in data.LINES.items():
-        owner = f"The line {name!r} in {at(path, 'LINES', name)}"
+        owner = f"The line {name!r} in {line_of(path, 'LINES', name)}"
         require_columns(owner, line.tuning, data.SOURCES[line.source], experiments)
 
 

@@ -7,8 +7,8 @@ The project's own are checked by a test, because importing them takes longer tha
 import re
 from pathlib import Path
 
-from ladder.catalogue import blame, contracts, forms, literals, locations, soundness, workloads
-from ladder.catalogue.literals import line_of as at
+from ladder.catalogue import code_errors, contracts, forms, literals, locations, soundness, workloads
+from ladder.catalogue.literals import line_of
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.report import chapters
 from ladder.report.figures import methods
@@ -49,7 +49,7 @@ def require_looks(chapter):
     constants = literals.read(path)
     looks, variants = constants.get("LOOKS", {}), workloads.variants(chapter.workload)
     for method, look in looks.items():
-        where = f"LOOKS in {literals.line_of(path, 'LOOKS', method)} shows {method!r}"
+        where = f"LOOKS in {line_of(path, 'LOOKS', method)} shows {method!r}"
         if not isinstance(look, tuple) or len(look) != 4:
             raise LadderError(f"{where} as {look!r}: give it a label, a colour, a marker and dashes.")
         if look[1] not in methods.COLOURS:
@@ -67,12 +67,14 @@ def require(chapter):
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
     chapter_forms.require_lines(path, data)
     for name, line in data.LINES.items():
-        require_name(f"The line {name!r} in {at(path, 'LINES', name)}", "source", line.source, data.SOURCES)
+        require_name(f"The line {name!r} in {line_of(path, 'LINES', name)}", "source", line.source, data.SOURCES)
     for name, source in data.SOURCES.items():
-        require_name(f"The source {name!r} in {at(path, 'SOURCES', name)}", "machine", source.machine, data.MACHINES)
+        require_name(
+            f"The source {name!r} in {line_of(path, 'SOURCES', name)}", "machine", source.machine, data.MACHINES
+        )
     for role, needs in data.MACHINES.items():
         for name in needs.sources:
-            require_name(f"The machine {role!r} in {at(path, 'MACHINES', role)}", "source", name, data.SOURCES)
+            require_name(f"The machine {role!r} in {line_of(path, 'MACHINES', role)}", "source", name, data.SOURCES)
     for name in sum(map(list, getattr(data, "TABLE", [])), [*getattr(data, "FIGURE", [])]):
         require_name(f"TABLE or FIGURE in {path}", "line", name, data.LINES)
     require_peers(chapter, getattr(data, "RUNGS", getattr(workloads.load(chapter.workload), "RUNGS", {})))
@@ -88,11 +90,11 @@ def require_peers(chapter, ideas):
     for variant in {*ideas} & {*workloads.variants(chapter.workload)}:
         path = workloads.variant_path(chapter.workload, variant)
         is_peer = bool(workloads.constants(chapter.workload, variant).get("PEER"))
-        if is_peer != ideas[variant].startswith(chapters.PEER):
+        if is_peer != ideas[variant].startswith(chapters.PEER_PREFIX):
             mistake = "lacks `peer: ` before" if is_peer else "has `peer: ` before"
-            beside = "has" if is_peer else "lacks"
+            verb = "has" if is_peer else "lacks"
             raise LadderError(
-                f"RUNGS in {rungs_line(chapter, variant)} {mistake} the idea of {variant!r}, but {path} {beside} "
+                f"RUNGS in {rungs_line(chapter, variant)} {mistake} the idea of {variant!r}, but {path} {verb} "
                 "`PEER = True`: a peer has both. See docs/contracts.md."
             )
 
@@ -101,14 +103,14 @@ def rungs_line(chapter, variant):
     """The words `line 3 of PATH`: where RUNGS, in the chapter's `lines.py` or else in the workload, names a variant."""
     path = chapter.folder / chapters.LINES
     has_ladder = literals.assigns(path, "RUNGS") if path.is_file() else False
-    return at(path if has_ladder else workloads.workload_path(chapter.workload), "RUNGS", variant)
+    return line_of(path if has_ladder else workloads.workload_path(chapter.workload), "RUNGS", variant)
 
 
 def require_groups(path, claims):
     """Refuse a claim of an unknown group, which no table would show. Returns the claims. Raises LadderError."""
     for group in claims:
         if group not in GROUPS:
-            where = at(Path(path), "CLAIMS", group)
+            where = line_of(Path(path), "CLAIMS", group)
             meanings = enumerate_words(f"`{name}` ({meaning})" for name, meaning in GROUPS.items())
             raise LadderError(
                 f"CLAIMS in {where} has the group {group!r}, which no table shows: the groups are {meanings}."
@@ -120,7 +122,7 @@ def require_claim(path, claim, data):
     """Refuse a claim without two sides, or whose sides, or those of its cause, name an unknown line or source."""
     from ladder.report.telling.lines import FLOOR  # here, because planning without such chapters needs no pandas
 
-    where = f"The claim {claim.key!r} in {at(path, 'CLAIMS', claim.key)}"
+    where = f"The claim {claim.key!r} in {line_of(path, 'CLAIMS', claim.key)}"
     if not claim.ratio and not (claim.slower and claim.faster):
         raise LadderError(f"{where} compares nothing: give it `slower` and `faster`, the keys of two lines.")
     for part in (claim, claim.cause):
@@ -149,7 +151,7 @@ def require_experiments(chapter, experiments):
             hint = did_you_mean(experiment, related)
             if experiment not in experiments and hint:
                 raise LadderError(
-                    f"The source {name!r} in {at(path, 'SOURCES', name)} names the experiment {experiment!r}, "
+                    f"The source {name!r} in {line_of(path, 'SOURCES', name)} names the experiment {experiment!r}, "
                     f"which the configuration lacks.{hint}"
                 )
 
@@ -169,8 +171,8 @@ def require_variants(chapter, experiments):
         if line.variant not in known:
             owners = enumerate_words(sorted({chapter.workload, *others}), "and")
             raise LadderError(
-                f"The line {name!r} in {at(path, 'LINES', name)} names the variant {line.variant!r}: no variant of "
-                f"{owners} is called so.{did_you_mean(line.variant, known)}"
+                f"The line {name!r} in {line_of(path, 'LINES', name)} names the variant {line.variant!r}: no variant "
+                f"of {owners} is called so.{did_you_mean(line.variant, known)}"
             )
 
 
@@ -202,7 +204,9 @@ def module(chapter, name):
 
     path = chapter.folder / f"{name}.py"
     try:
-        return chapter_study.module(chapter.workload, name)
-    except blame.MISTAKES as error:
-        sentence = f"{blame.sentence(error, f'The import of {path}', path)}.{blame.advice_on_keyword(error)}"
+        return chapter_study.chapter_module(chapter.workload, name)
+    except code_errors.MISTAKES as error:
+        sentence = (
+            f"{code_errors.describe(error, f'The import of {path}', path)}.{code_errors.advice_on_keyword(error)}"
+        )
         raise LadderError(f"{sentence} See docs/contracts.md.") from error

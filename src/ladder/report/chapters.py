@@ -24,15 +24,15 @@ from ladder.errors import LadderError
 from ladder.report import chapter_code, latex
 
 # The ORDER of a chapter without one: after all others.
-LAST = 1000
+DEFAULT_ORDER = 1000
 TEMPLATES = ("text.tex", "appendix.tex")
 TEXTS = (*TEMPLATES, "references.bib")
 LINES = "lines.py"
-PEER = "peer: "  # how the RUNGS of a workload mark a peer
+PEER_PREFIX = "peer: "  # how the RUNGS of a workload mark a peer
 # The tables that are generated from data, and the file with the data; no ladder if UNIT in `lines.py` is None.
 DATA_TABLES = {"ladder": LINES, "verdicts": "claims.py"}
 # The modules that are imported by name, which a walk along import statements doesn't find.
-DATA = ("lines", "model", "claims", "earlier", "text")
+DATA_MODULES = ("lines", "model", "claims", "earlier", "text")
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,13 @@ class Chapter:
         """The argument of the chapter's functions: its ChapterStudy, or the study if it has no lines."""
         from ladder.report.telling import chapter_study  # here, because planning doesn't need pandas
 
-        return chapter_study.of_chapter(self.workload, study) if self.has_lines else study
+        return chapter_study.study_of_chapter(self.workload, study) if self.has_lines else study
 
     def table(self, name, study):
         """The LaTeX of a table. Raises LadderError if it has no data, and `tables.py` has no function of its name."""
-        with chapter_code.guarded(f"The table `{name}` of the chapter {self.workload}", self.folder / "tables.py"):
+        with chapter_code.explain_mistakes(
+            f"The table `{name}` of the chapter {self.workload}", self.folder / "tables.py"
+        ):
             return self.table_of(name, self.study(study))
 
     def table_of(self, name, study):
@@ -68,7 +70,7 @@ class Chapter:
 
         if (self.folder / DATA_TABLES.get(name, "")).is_file():
             return ladder.table(study) if name == "ladder" else verdict_table.table(*claims.verdicts(study).values())
-        function = getattr(chapter_study.module(self.workload, "tables"), name, None)
+        function = getattr(chapter_study.chapter_module(self.workload, "tables"), name, None)
         if not callable(function):
             raise LadderError(
                 f"{self.folder}/__init__.py says TABLES = {self.tables}, "
@@ -89,12 +91,12 @@ def chapters():
         folder = next((path for path in map(paper_of, locations.folders(workload)) if path.is_dir()), None)
         if folder:
             constants = literals.read(folder / "__init__.py")
-            order = constants.get("ORDER", LAST)
+            order = constants.get("ORDER", DEFAULT_ORDER)
             title = constants.get("TITLE", workload)
             own_tables = constants.get("TABLES", ())
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a string")
-            require(literals.is_strings(own_tables), folder, "TABLES", literals.NAMES)
+            require(literals.is_string_sequence(own_tables), folder, "TABLES", literals.NAMES_FORM)
             from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 from_data.remove("ladder")
@@ -114,7 +116,7 @@ def paper_of(folder):
     return folder / "paper"
 
 
-def data_modules(workload, folder, names=DATA[:2]):
+def data_modules(workload, folder, names=DATA_MODULES[:2]):
     """The names of a chapter's modules of data, by default those that its figures import; none without lines."""
     names = names if (folder / LINES).is_file() else ()
     return [f"ladder.workloads.{workload}.paper.{name}" for name in names if (folder / f"{name}.py").is_file()]
@@ -144,13 +146,15 @@ def verdicts(study, on_own_machines=False):
     from ladder.report import evidence  # here, because planning doesn't need pandas
     from ladder.report.telling import claims
 
-    decided = []
+    verdicts_of_claims = []
     for chapter in filter(lambda chapter: chapter.has_lines, chapters()):
-        with chapter_code.guarded(f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES):
-            of = evidence.of_own_campaigns if on_own_machines else evidence.of_campaigns
-            groups = claims.verdicts(chapter.study(study), of)
-        decided += [(chapter, group, claim) for group, answers in groups.items() for claim in answers]
-    return decided
+        with chapter_code.explain_mistakes(
+            f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES
+        ):
+            campaigns_of = evidence.of_own_campaigns if on_own_machines else evidence.of_campaigns
+            groups = claims.verdicts(chapter.study(study), campaigns_of)
+        verdicts_of_claims += [(chapter, group, claim) for group, answers in groups.items() for claim in answers]
+    return verdicts_of_claims
 
 
 def texts():

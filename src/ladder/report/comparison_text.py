@@ -6,7 +6,7 @@ from ladder.quantities import seconds
 from ladder.report import ratios
 from ladder.report.ranking_text import entry_document, interval
 from ladder.report.terminal import seconds_with_interval
-from ladder.statistics.campaigns import REPLICATED
+from ladder.statistics.campaigns import MIN_CAMPAIGNS
 from ladder.store import study
 from ladder.terminal import wrapped
 
@@ -24,14 +24,14 @@ def lines(stored_verdicts, across_machines):
             yield from wrapped(sentence)
         yield ""
     for entries in across_machines:
-        yield from wrapped(across(entries))
+        yield from wrapped(machines_sentence(entries))
 
 
 def conclusion(stored_verdict):
     """Yield the sentences of a verdict, or why there is none."""
     value, ends = ratios.distinct_texts(stored_verdict.ratio, ratios.decimals_of(stored_verdict.ratio.value) + 1)
     if stored_verdict.verdict is None:
-        places = where(stored_verdict.a), where(stored_verdict.b)
+        places = campaigns_text(stored_verdict.a), campaigns_text(stored_verdict.b)
         measured = (
             f"both were measured {places[0]}" if len({*places}) == 1 else f"A was measured {places[0]}, B {places[1]}"
         )
@@ -47,11 +47,13 @@ def conclusion(stored_verdict):
     )
     if stored_verdict.verdict.detectable < ratios.MAX_PRINTED_CHANGE:
         yield detectable_sentence(stored_verdict.verdict.detectable)
-    if len(stored_verdict.campaigns) < REPLICATED:
-        yield f"With fewer than {REPLICATED} campaigns, the interval holds only for the hosts and GPUs that measured."
+    if len(stored_verdict.campaigns) < MIN_CAMPAIGNS:
+        yield (
+            f"With fewer than {MIN_CAMPAIGNS} campaigns, the interval holds only for the hosts and GPUs that measured."
+        )
 
 
-def across(entries):
+def machines_sentence(entries):
     """The sentence about a case on several machines."""
     case = next(iter(entries.values())).case
     medians = ", ".join(f"{seconds(entry.seconds.value)} on {machine}" for machine, entry in entries.items())
@@ -61,7 +63,7 @@ def across(entries):
     )
 
 
-def where(entry):
+def campaigns_text(entry):
     """Where an entry was measured: in its campaigns, or outside of any."""
     names = [name for name in study.by_campaign(entry.rows) if name]
     return f"in {', '.join(names)}" if names else NO_CAMPAIGN
@@ -86,7 +88,7 @@ def verdict_document(stored_verdict):
         "a": entry_document(stored_verdict.a),
         "b": entry_document(stored_verdict.b),
         "outcome": verdict and verdict.outcome,
-        "within": verdict and verdict.within,
+        "within": verdict and verdict.equal_percent,
         "ratio": interval(stored_verdict.ratio),
         "detectable": verdict.detectable if is_detectable else None,
         "campaigns": list(stored_verdict.campaigns),

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from ladder.records import campaigns
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.statistics.campaigns import PROCESSES, REPLICATED
+from ladder.statistics.campaigns import MIN_CAMPAIGNS, MIN_PROCESSES
 from ladder.store import PUBLISHED
 
 CAMPAIGN = "a campaign"  # what a claim needs both of whose sides were measured
 
 
-def measured(chapter, claim):
+def measured_ratio(chapter, claim):
     """The ratio of a claim in a chapter's study, or None without measurements, and what testing it needs."""
     try:
         return claim.ratio(chapter) if claim.ratio else chapter.ratio(claim.slower, claim.faster), claim.needs
@@ -27,7 +27,7 @@ def of_campaigns(chapter):
     """The chapter's study of campaigns: each role is that of `replicated_machine`."""
     other = of_own_campaigns(chapter)
     machines = {role: replicated_machine(other, role) for role in other.machines}
-    other.machines = {role: other.study.of(name) for role, name in machines.items()}
+    other.machines = {role: other.study.for_machine(name) for role, name in machines.items()}
     return other
 
 
@@ -36,33 +36,33 @@ def of_own_campaigns(chapter):
 
     Measurements of ordinary runs are in no campaign there.
     """
-    study = without_runs(chapter.study)
+    study = study_without_runs(chapter.study)
     replaced = {note["machine"] for note in study.campaigns.values()}
     names = {role: machine.subject for role, machine in chapter.machines.items()}
     names = {role: name + PUBLISHED if name in replaced else name for role, name in names.items()}
     other = copy.copy(chapter)
     other.study, other.frames = study, {}
-    other.machines = {role: study.of(name) for role, name in names.items()}
+    other.machines = {role: study.for_machine(name) for role, name in names.items()}
     return other
 
 
 def replicated_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest, None without one.
 
-    If the role's machine has fewer than REPLICATED full campaigns of some case of the role, another published machine
-    with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full campaign,
-    because its processes take too long, doesn't count.
+    If the role's machine has fewer than MIN_CAMPAIGNS full campaigns of some case of the role, another published
+    machine with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full
+    campaign, because its processes take too long, doesn't count.
     """
-    own = chapter.machines[role]
-    machines = [chapter.study.of(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
-    alike = [machine for machine in machines if machine.description and size(machine) == size(own)]
+    role_machine = chapter.machines[role]
+    machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
+    alike = [machine for machine in machines if machine.description and size(machine) == size(role_machine)]
     candidates = chapter.needs[role].machines(alike, chapter.sources)
     counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}
     cases = {case for counts in counts_of.values() for case in counts}
     replication = {name: min((counts[case] for case in cases), default=0) for name, counts in counts_of.items()}
     best = max(replication, key=replication.get, default=None)
-    is_replaced = replication.get(own.subject, 0) < REPLICATED <= replication.get(best, 0)
-    return best if is_replaced else own.subject
+    is_replaced = replication.get(role_machine.subject, 0) < MIN_CAMPAIGNS <= replication.get(best, 0)
+    return best if is_replaced else role_machine.subject
 
 
 def size(machine):
@@ -72,23 +72,23 @@ def size(machine):
 
 
 def full_campaigns(chapter, role, machine):
-    """The number of a machine's campaigns with at least PROCESSES of a case, by case of the role, as a Counter."""
+    """The number of a machine's campaigns with at least MIN_PROCESSES of a case, by case of the role, as a Counter."""
     counts = Counter()
     for rows in (source.rows(machine) for source in chapter.sources.values() if source.machine == role):
         if "campaign" in rows:
             processes = rows.groupby(["variant", "case", "campaign"])["process"].nunique()
-            counts |= Counter(processes[processes >= PROCESSES].index.droplevel("campaign"))
+            counts |= Counter(processes[processes >= MIN_PROCESSES].index.droplevel("campaign"))
     return counts
 
 
-def without_runs(study):
+def study_without_runs(study):
     """The study with no campaign for measurements of ordinary runs; made once for a study."""
-    if without_runs not in study.answers:
+    if study_without_runs not in study.answers:
         tables = {
-            name: tables | {"samples": outside_campaigns(tables["samples"])} for name, tables in study.tables.items()
+            name: tables | {"samples": mask_ordinary_runs(tables["samples"])} for name, tables in study.tables.items()
         }
-        study.answers[without_runs] = replace(study, tables=tables) if is_changed(study.tables, tables) else study
-    return study.answers[without_runs]
+        study.answers[study_without_runs] = replace(study, tables=tables) if is_changed(study.tables, tables) else study
+    return study.answers[study_without_runs]
 
 
 def is_changed(tables, others):
@@ -96,11 +96,11 @@ def is_changed(tables, others):
     return any(tables[name]["samples"] is not others[name]["samples"] for name in tables)
 
 
-def outside_campaigns(samples):
+def mask_ordinary_runs(samples):
     """Samples with no campaign in the rows of ordinary runs; the same object without such rows."""
     if "campaign" not in samples:
         return samples
-    names = [name for name in samples["campaign"].dropna().unique() if campaigns.RUN.fullmatch(str(name))]
+    names = [name for name in samples["campaign"].dropna().unique() if campaigns.RUN_NAME.fullmatch(str(name))]
     if not names:
         return samples
     return samples.assign(campaign=samples["campaign"].astype(object).mask(samples["campaign"].isin(names), None))

@@ -10,13 +10,15 @@ def kernels(reports):
     """Registers, shared memory, occupancy and spills of every built binary, as LaTeX."""
     order = ("architecture", "workload", "variant", "constants")
     contents = [documents.read(path, "kernels") for path in reports]
-    rows = [binary(content) for content in sorted(contents, key=lambda content: [content[name] for name in order])]
+    rows = [
+        binary_cells(content) for content in sorted(contents, key=lambda content: [content[name] for name in order])
+    ]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
     nothing = "No kernel was built: a run that measures builds them."
     return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows, nothing)
 
 
-def binary(report):
+def binary_cells(report):
     """The row of a binary: ranges over its kernels."""
     kernels = report["kernels"].values()
     shares = [int(100 * kernel["occupancy"]["share"] + 0.5) for kernel in kernels if kernel["occupancy"]]

@@ -5,7 +5,7 @@ words as its value. The numbers are about one machine, the study's subject.
 """
 
 from ladder.report import about, kinds_table, verdicts
-from ladder.report.phrases import NOTHING, Missing
+from ladder.report.phrases import NO_MEASUREMENT, Missing
 
 
 def numbers(study, protocol, margin):
@@ -15,8 +15,8 @@ def numbers(study, protocol, margin):
 
 
 def fill_missing(values):
-    """The values with NOTHING in place of None."""
-    return {key: NOTHING if value is None else value for key, value in values.items()}
+    """The values with NO_MEASUREMENT in place of None."""
+    return {key: NO_MEASUREMENT if value is None else value for key, value in values.items()}
 
 
 def text(values):

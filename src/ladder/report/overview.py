@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from ladder.report import chapter_code, chapters, ratios
 from ladder.report.figures import layout, scales, theme
 from ladder.report.figures.theme import Line2D, sns
-from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.chapter_study import study_of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of
 from ladder.statistics.quotients import Ratio
 from ladder.store.study import Study
 
-ROW = 0.135  # inches of a rung
-AROUND = 0.38  # inches of a panel above and below its rungs
+ROW_HEIGHT = 0.135  # inches of a rung
+MARGIN = 0.38  # inches of a panel above and below its rungs
 COLUMNS = 2
-FEWEST = 3  # rungs of a ladder; the chapters show shorter ones
+MIN_RUNGS = 3  # rungs of a ladder; the chapters show shorter ones
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -26,22 +26,24 @@ class Panel:
 
 
 def panels(study):
-    """The ladders of all chapters with FEWEST rungs, each over its first one, on the machines that measured that."""
+    """The ladders of all chapters with MIN_RUNGS rungs, each over its first one, on the machines that measured that."""
     rungs_by_ladder = {}
     for chapter in chapters.chapters():
         if not chapter.has_lines:
             continue
         for machine in study.machines():
-            of_machine = of_chapter(chapter.workload, only(study, machine))
-            if of_machine.unit is None:
+            chapter_study = study_of_chapter(chapter.workload, study_of_machine(study, machine))
+            if chapter_study.unit is None:
                 continue
-            for keys in ladders(of_machine):
-                with chapter_code.guarded(f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"):
-                    ratios_by_label = gains(of_machine, keys)
+            for keys in ladders(chapter_study):
+                with chapter_code.explain_mistakes(
+                    f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"
+                ):
+                    ratios_by_label = gains(chapter_study, keys)
                 for label, ratio in ratios_by_label.items():
                     rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
                     rungs.setdefault(label, {})[machine] = ratio
-    long_ladders = [(title, rungs) for (title, _), rungs in rungs_by_ladder.items() if len(rungs) >= FEWEST]
+    long_ladders = [(title, rungs) for (title, _), rungs in rungs_by_ladder.items() if len(rungs) >= MIN_RUNGS]
     titles = [title for title, _ in long_ladders]
     return [
         Panel(title if titles.index(title) == number else f"{title}, further", rungs)
@@ -61,7 +63,7 @@ def ladders(chapter):
     return split
 
 
-def only(study, machine):
+def study_of_machine(study, machine):
     """The study with the measurements of one machine."""
     tables = {
         experiment: {name: frame[frame["machine"] == machine] if len(frame) else frame for name, frame in parts.items()}
@@ -76,12 +78,12 @@ def gains(chapter, keys):
     others = [(key, rows) for key, rows in others if len(rows)]
     if not (len(base) and others):
         return {}
-    return {label(chapter, first): Ratio(1, 1, 1)} | {
-        label(chapter, key): ratios.of(base, rows) for key, rows in others
+    return {rung_label(chapter, first): Ratio(1, 1, 1)} | {
+        rung_label(chapter, key): ratios.of(base, rows) for key, rows in others
     }
 
 
-def label(chapter, key):
+def rung_label(chapter, key):
     """The label of a line, with `one thread` where it has a single one."""
     return label_of(chapter, key) + (", one thread" if chapter.line(key).tuning.get("threads") == 1 else "")
 
@@ -94,12 +96,12 @@ def draw(study):
     machines = dict.fromkeys(machine for panel in all_panels for rung in panel.rungs.values() for machine in rung)
     colours = sns.color_palette("colorblind", len(machines)).as_hex()
     looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
-    columns = balanced(all_panels)
-    height = max(sum(AROUND + ROW * len(panel.rungs) for panel in column) for column in columns)
-    figure = layout.new(height + 0.2)
-    for part, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
-        ratios_of_heights = [AROUND + ROW * len(panel.rungs) for panel in column]
-        axes = part.subplots(len(column), 1, squeeze=False, height_ratios=ratios_of_heights)[:, 0]
+    columns = balance_columns(all_panels)
+    height = max(sum(MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column) for column in columns)
+    figure = layout.new_figure(height + 0.2)
+    for subfigure, column in zip(figure.subfigures(1, len(columns), squeeze=False)[0], columns, strict=True):
+        height_ratios = [MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column]
+        axes = subfigure.subplots(len(column), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
         for panel, panel_axes in zip(column, axes, strict=True):
             fill(panel_axes, panel, looks)
     entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
@@ -107,25 +109,25 @@ def draw(study):
     return figure
 
 
-def balanced(all_panels):
+def balance_columns(all_panels):
     """The panels in COLUMNS of about the same height."""
     columns, heights = [[] for _ in range(min(COLUMNS, len(all_panels)))], [0.0] * COLUMNS
     for panel in all_panels:
         shortest = min(range(len(columns)), key=heights.__getitem__)
         columns[shortest].append(panel)
-        heights[shortest] += AROUND + ROW * len(panel.rungs)
+        heights[shortest] += MARGIN + ROW_HEIGHT * len(panel.rungs)
     return columns
 
 
 def fill(axes, panel, looks):
     """A ladder's rungs from the top down, with their intervals."""
     values = []
-    for at, by_machine in enumerate(panel.rungs.values()):
+    for y, by_machine in enumerate(panel.rungs.values()):
         for machine, ratio in by_machine.items():
             colour, marker = looks[machine]
             if ratios.is_bounded(ratio.low, ratio.high):
-                axes.plot([ratio.low, ratio.high], [at, at], color=colour, linewidth=0.8, zorder=1)
-            axes.plot([ratio.value], [at], marker=marker, color=colour, markersize=3.5, linestyle="")
+                axes.plot([ratio.low, ratio.high], [y, y], color=colour, linewidth=0.8, zorder=1)
+            axes.plot([ratio.value], [y], marker=marker, color=colour, markersize=3.5, linestyle="")
             values.append(ratio.value)
     axes.axvline(1, color=theme.GREY, linewidth=0.8, zorder=0)
     axes.set_yticks(range(len(panel.rungs)), list(panel.rungs))

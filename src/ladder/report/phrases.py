@@ -3,10 +3,7 @@
 from ladder.report.latex import Missing, enumeration
 from ladder.store import study
 
-# A rate within this factor of the highest counts as levelled off.
-LEVEL = 1.1
-
-NOTHING = Missing(r"\nomeasurement{}")
+NO_MEASUREMENT = Missing(r"\nomeasurement{}")
 
 
 def with_prefix(prefix, values):

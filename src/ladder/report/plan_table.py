@@ -23,12 +23,12 @@ def plan(study):
     for experiment in study.tables:
         samples, missing = study.rows("samples", experiment), study.rows("missing", experiment)
         if len(samples) or len(missing):
-            counts = [str(queries.count(frame)) for frame in (samples, missing)]
+            counts = [str(queries.count_cases(frame)) for frame in (samples, missing)]
             rows.append([code(experiment), *counts, reasons(missing, samples)])
     frames = [study.all_rows(table, "machine", *CASE) for table in ("samples", "missing")]
     for name in study.machines():
         if name != study.subject:
-            counts = [str(queries.count(queries.where(frame, machine=name))) for frame in frames]
+            counts = [str(queries.count_cases(queries.where(frame, machine=name))) for frame in frames]
             rows += [None, [code(name), *counts, "another machine, in total"]]
     columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.56\linewidth}@{}"
     return latex.long_table(columns, ["Experiment", "Measured", "Not", "Which not, and why"], rows)

@@ -12,10 +12,10 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.machine import processes, programs
 
-WIDTH = 160 / 25.4 * 72  # of the text, 160 mm in points of PDF: a wider figure is scaled, and its type with it
-SLACK = 1.0  # points by which a box or a figure may exceed its width
+TEXT_WIDTH = 160 / 25.4 * 72  # of the text, 160 mm in points of PDF: a wider figure is scaled, and its type with it
+TOLERANCE = 1.0  # points by which a box or a figure may exceed its width
 RESOLUTION = 30  # dots per inch at which pages are rendered
-DARK = 200  # of 255: darker pixels are ink, lighter ones a watermark
+INK_THRESHOLD = 200  # of 255: darker pixels are ink, lighter ones a watermark
 MARGIN = 28 / 297  # of the page's height, at the top and the bottom, where the page number is
 HEADING = re.compile(r"\s*\d+\s+\S")  # a page that begins with a heading follows the end of a chapter
 
@@ -31,15 +31,15 @@ def faults(folder, max_pages=None):
         raise LadderError(f"There is no {missing[0]}: run `snakemake paper` first.")
     if shutil.which("pdftoppm") is None:
         raise LadderError("Proofreading needs poppler. On Debian: apt-get install poppler-utils.")
-    sentences = [*of_log(log.read_text(errors="replace")), *of_figures(sorted(folder.glob("figures/*.pdf")))]
-    about, pages = output("pdfinfo", pdf), heights(pdf)
+    sentences = [*log_faults(log.read_text(errors="replace")), *figure_faults(sorted(folder.glob("figures/*.pdf")))]
+    about, pages = run_poppler("pdfinfo", pdf), filled_shares(pdf)
     if not re.search(r"(?m)^Title: +\S", about):
         sentences.append("The document has no title.")
     if not outline.exists() or not outline.read_text(encoding="utf-8").strip():
         sentences.append("The document has no outline.")
     if max_pages and len(pages) > max_pages:
         sentences.append(f"The document has {len(pages)} pages; at most {max_pages} are allowed.")
-    texts = output("pdftotext", "-layout", pdf, "-").split("\f")
+    texts = run_poppler("pdftotext", "-layout", pdf, "-").split("\f")
     return sentences + [
         f"Page {number} is filled to {100 * height:.0f} % only."
         for number, (height, following) in enumerate(zip(pages[:-1], texts[1:], strict=False), 1)
@@ -47,10 +47,10 @@ def faults(folder, max_pages=None):
     ]
 
 
-def of_log(log):
+def log_faults(log):
     """Faults that LaTeX reports: boxes and floats that are too large, and undefined references."""
     for axis, points in re.findall(r"Overfull \\([hv])box \((\d+\.?\d*)pt", log):
-        if float(points) > SLACK:
+        if float(points) > TOLERANCE:
             yield f"A box is {points} points too {'wide' if axis == 'h' else 'high'}."
     for points in re.findall(r"Float too large for page by (\d+\.?\d*)pt", log):
         yield f"A float is {points} points too high for a page."
@@ -58,15 +58,15 @@ def of_log(log):
         yield f"The reference {name} is undefined."
 
 
-def of_figures(paths):
+def figure_faults(paths):
     """Figures wider than the text, which are scaled."""
     for path in paths:
-        width = float(re.search(r"Page size: +([\d.]+)", output("pdfinfo", path))[1])
-        if width > WIDTH + SLACK:
-            yield f"{path.name} is {width:.0f} points wide and the text {WIDTH:.0f}: its type is scaled."
+        width = float(re.search(r"Page size: +([\d.]+)", run_poppler("pdfinfo", path))[1])
+        if width > TEXT_WIDTH + TOLERANCE:
+            yield f"{path.name} is {width:.0f} points wide and the text {TEXT_WIDTH:.0f}: its type is scaled."
 
 
-def heights(pdf):
+def filled_shares(pdf):
     """For each page of a PDF the height down to its last ink, as a share of the text's height."""
     shares = []
     rest = processes.run(["pdftoppm", "-gray", "-r", str(RESOLUTION), pdf], capture_output=True, check=True).stdout
@@ -75,12 +75,14 @@ def heights(pdf):
         width, height = int(header[1]), int(header[2])
         page, rest = rest[header.end() :][: width * height], rest[header.end() + width * height :]
         first, last = int(MARGIN * height), int((1 - MARGIN) * height)
-        inked = np.flatnonzero((np.frombuffer(page, np.uint8).reshape(height, width)[first:last] < DARK).any(axis=1))
+        inked = np.flatnonzero(
+            (np.frombuffer(page, np.uint8).reshape(height, width)[first:last] < INK_THRESHOLD).any(axis=1)
+        )
         shares.append((inked[-1] + 1) / (last - first) if len(inked) else 0.0)
     return shares
 
 
-def output(*command):
+def run_poppler(*command):
     """The output of a program of poppler's. Raises LadderError with its error message if it fails."""
     process = programs.run(*map(str, command))
     if process.returncode:

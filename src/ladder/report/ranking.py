@@ -16,7 +16,7 @@ from ladder.statistics.quotients import Ratio
 from ladder.store import ceilings, rates, roofs, study
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
-GPUS = ("cuda", "mpi_cuda", "offload")  # the devices with GPUs
+GPU_DEVICES = ("cuda", "mpi_cuda", "offload")  # the devices with GPUs
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,13 @@ class Entry:
 
     `seconds` is its median time with the interval at 99 %; `rate` is in `unit`, FLOP/s or B/s; `share` is that of
     the ceiling `bound`, None without one. `over_fastest` is the ratio to the time of the fastest, None for itself.
-    `tunings` is the number of its variant's cases of which it is the best.
+    `tunings` is the number of its variant's cases of which it is the best, `test_rows` are of processes other than
+    those on which it was chosen.
     """
 
     case: Case
     rows: pd.DataFrame
-    tested: pd.DataFrame
+    test_rows: pd.DataFrame
     tunings: int
     seconds: Ratio
     rate: float
@@ -68,7 +69,7 @@ def rankings(results, filters=None, every_tuning=False):
         if matches(case, filters or {}):
             by_sizes.setdefault(sizes_of(case), {})[variant, slug] = case, rows
     workload = results.calls["workload"].iloc[0] if len(results.calls) else None
-    devices = {name: device for of_sizes in variants.values() for name, device in of_sizes.items()}
+    devices = {name: device for devices_of in variants.values() for name, device in devices_of.items()}
     ranked = [
         replace(rank(results, cases, every_tuning), **gaps(workload, devices, variants[sizes]))
         for sizes, cases in by_sizes.items()
@@ -78,7 +79,7 @@ def rankings(results, filters=None, every_tuning=False):
 
 def gaps(workload, devices, measured):
     """What sizes with these variants lack of all variants of a machine, both {variant: device}, as Ranking has it."""
-    on_gpus = [name for name, device in devices.items() if device in GPUS]
+    on_gpus = [name for name, device in devices.items() if device in GPU_DEVICES]
     missing = [name for name in workloads.rungs(workload) if name in devices and name not in measured]
     return {"unmeasured": tuple(missing), "lacks_gpus": bool(on_gpus) and {*on_gpus} <= {*missing}}
 
@@ -119,14 +120,14 @@ def rank(results, cases, every_tuning):
     fastest, tested = study.best_and_test_rows({entry.case.key: entry.rows for entry in entries})
     others = [entry for entry in entries if entry.case.key != fastest]
     (first,) = (entry for entry in entries if entry.case.key == fastest)
-    ordered = [over(entry, tested) for entry in sorted(others, key=lambda entry: entry.seconds.value)]
+    ordered = [with_ratio(entry, tested) for entry in sorted(others, key=lambda entry: entry.seconds.value)]
     sizes = {**first.case.sizes, "cache": first.case.cache}
     return Ranking(results.machine, sizes, [first, *ordered])
 
 
 def entry_of(results, case, rows, tested, tunings):
     """The Entry of a case, without its ratio to the fastest."""
-    middle, interval = study.middle(rows), ratios.over(rows, 1.0)
+    middle, interval = study.median_time(rows), ratios.over_seconds(rows, 1.0)
     seconds = Ratio(middle, min(interval.low, middle), max(interval.high, middle))
     work = ceilings.work_column(case.workload)
     amounts = {name: float(rows[name].iloc[0]) for name in ("flops", "bytes")}
@@ -134,13 +135,13 @@ def entry_of(results, case, rows, tested, tunings):
     return Entry(case, rows, tested, tunings, seconds, amounts[work] / middle, roofs.UNITS[work], share, bound)
 
 
-def over(entry, fastest):
+def with_ratio(entry, fastest):
     """An entry with its ratio to the fastest, from processes on which neither was chosen.
 
     Within a campaign these are the same processes of both cases, which pairs them.
     """
-    is_paired = bool({*study.by_campaign(entry.tested)} & {*study.by_campaign(fastest)} - {None, ""})
-    rows = entry.tested if is_paired or entry.tunings > 1 else entry.rows
+    is_paired = bool({*study.by_campaign(entry.test_rows)} & {*study.by_campaign(fastest)} - {None, ""})
+    rows = entry.test_rows if is_paired or entry.tunings > 1 else entry.rows
     ratio = ratios.between(study.by_campaign(rows), study.by_campaign(fastest), study.cases(rows, fastest))
     return replace(entry, over_fastest=ratio)
 

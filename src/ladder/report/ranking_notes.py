@@ -11,35 +11,35 @@ from ladder.store import data_package, results, study
 from ladder.terminal import wrapped
 
 
-def below(ranking):
+def footer(ranking):
     """Yield the lines below a full ranking."""
     if ranking.unmeasured:
         yield from wrapped(f"Not measured at these sizes: {', '.join(ranking.unmeasured)}.")
     fastest = ranking.entries[0]
     yield f"The samples of {fastest.case.variant} are in"
-    yield from (f"  {file}" for file in files(ranking.machine, fastest))
+    yield from (f"  {file}" for file in sample_files(ranking.machine, fastest))
     yield "To measure it again:"
     yield f"  {command(fastest)}"
 
 
-def files(machine, entry):
+def sample_files(machine, entry):
     """The files of an entry's samples, each with words on when they were measured."""
-    if entry.rows["origin"].iloc[0] == results.RECORDED:
+    if entry.rows["origin"].iloc[0] == results.FROM_RECORDS:
         return [record.path_of(machine, entry.case.key)]
     folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
-    return [file(folder) for folder in folders or [data_package.ROOT / machine]]
+    return [samples_file(folder) for folder in folders or [data_package.ROOT / machine]]
 
 
-def file(folder):
+def samples_file(folder):
     """The file of a published folder's samples, with words on when they were measured."""
-    when = data_package.when(data_package.about(folder))
+    when = data_package.date_in_words(data_package.publication(folder))
     return f"{folder.as_posix()}/samples.csv.gz" + (f" ({when})" if when else "")
 
 
 def command(entry):
     """The command that measures an entry's case again; it makes the files that the case needs."""
     launcher = " --launcher mpiexec" if entry.rows["device"].iloc[0].startswith("mpi") else ""
-    return f"{programs.own_command()} run {shlex.quote(entry.case.key)}{launcher}"
+    return f"{programs.ladder_command()} run {shlex.quote(entry.case.key)}{launcher}"
 
 
 def never_measured(results_of_machine):
@@ -50,18 +50,18 @@ def never_measured(results_of_machine):
         yield from wrapped(f"Never measured on {results_of_machine.machine}: {', '.join(names)}.")
 
 
-def campaigns_elsewhere(full, others):
-    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that the full rankings lack."""
-    for ranking in full:
+def campaigns_elsewhere(rankings, others):
+    """Yield lines on machines, {machine: Rankings}, whose campaigns have ratios that these rankings lack."""
+    for ranking in rankings:
         if is_paired(ranking) or len(ranking.entries) == 1:
             continue
-        same = [
-            (name, other) for name, of_machine in others.items() for other in of_machine if other.sizes == ranking.sizes
+        same_sizes = [
+            (name, other) for name, items in others.items() for other in items if other.sizes == ranking.sizes
         ]
-        if names := [name for name, other in same if is_paired(other)]:
+        if names := [name for name, other in same_sizes if is_paired(other)]:
             sizes = " ".join(f"--size {name}={value}" for name, value in ranking.sizes.items())
             yield f"Campaigns on {enumerate_words(names)} measured these sizes in turns, for ratios without ~:"
-            show = f"  {programs.own_command()} show {ranking.entries[0].case.workload}"
+            show = f"  {programs.ladder_command()} show {ranking.entries[0].case.workload}"
             yield from (f"{show} --machine {name} {sizes}" for name in names)
 
 

@@ -7,68 +7,68 @@ from ladder.machine import revision
 from ladder.quantities import digits, rate, seconds
 from ladder.report import ratios
 from ladder.report.terminal import (
+    MAX_PRINTED_SPAN,
     NONE,
     UNKNOWN,
-    VAGUE,
     is_narrow,
     percent,
     seconds_with_interval,
 )
 from ladder.statistics import verdicts
 from ladder.store import study
-from ladder.store.results import RECORDED, RECORDS
+from ladder.store.results import FROM_RECORDS, RECORDS
 from ladder.terminal import table, titled_table, wrapped
 
-APART = "~"  # before a ratio whose sides share no campaign
-WIDE = "*"  # after a variant whose median isn't as precise as the protocol asks
-PARTIAL = "‡"  # after the fastest where no variant on a GPU was measured, though some were at other sizes
-HERE = "°"  # after a variant whose result comes from this folder's records
+UNPAIRED_MARK = "~"  # before a ratio whose sides share no campaign
+UNCONVERGED_MARK = "*"  # after a variant whose median isn't as precise as the protocol asks
+NO_GPU_MARK = "‡"  # after the fastest where no variant on a GPU was measured, though some were at other sizes
+LOCAL_MARK = "°"  # after a variant whose result comes from this folder's records
 NOT_SLOWER = "not slower †"  # than the fastest, on the processes on which it wasn't chosen
 SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
 RANKING = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
-PLACES = {"host": "CPU", "cuda": "GPU", "mpi": "ranks", "mpi_cuda": "GPUs", "offload": "GPUs"}
-RIGHT = ("", "rate", "ceiling", "time")
+DEVICE_NAMES = {"host": "CPU", "cuda": "GPU", "mpi": "ranks", "mpi_cuda": "GPUs", "offload": "GPUs"}
+RIGHT_ALIGNED = ("", "rate", "ceiling", "time")
 
 
 def summary(rankings):
     """Yield a line for each set of sizes of a machine: its fastest variant, and how much slower the next one is."""
     common = common_sizes(rankings)
     if common:
-        yield f"All with {joined(common)}."
+        yield f"All with {join_pairs(common)}."
     titles, rows = [], []
     for ranking in rankings:
         first, *others = ranking.entries
-        behind = [name(others[0]), place(others[0]), ratio(others[0].over_fastest)] if others else [NONE] * 3
-        titles.append(joined({key: value for key, value in ranking.sizes.items() if key not in common}))
+        next_cells = [name(others[0]), device_name(others[0]), ratio(others[0].over_fastest)] if others else [NONE] * 3
+        titles.append(join_pairs({key: value for key, value in ranking.sizes.items() if key not in common}))
         rows.append(
             [
-                name(first) + PARTIAL * ranking.lacks_gpus,
-                place(first),
+                name(first) + NO_GPU_MARK * ranking.lacks_gpus,
+                device_name(first),
                 seconds(first.seconds.value),
                 share(first),
-                *behind,
+                *next_cells,
             ]
         )
-    yield from titled_table(SUMMARY, titles, rows, RIGHT)
+    yield from titled_table(SUMMARY, titles, rows, RIGHT_ALIGNED)
 
 
-def full(ranking):
+def details(ranking):
     """Yield the lines of a ranking: its sizes, then its entries."""
-    yield from wrapped(joined(ranking.sizes))
+    yield from wrapped(join_pairs(ranking.sizes))
     rows = [
         [
             str(number),
             name(entry),
-            place(entry),
+            device_name(entry),
             seconds_with_interval(entry.seconds),
             rate(entry.rate, entry.unit),
             share(entry),
-            ratio(entry.over_fastest) if entry.over_fastest else "fastest" + PARTIAL * ranking.lacks_gpus,
+            ratio(entry.over_fastest) if entry.over_fastest else "fastest" + NO_GPU_MARK * ranking.lacks_gpus,
             tuning(entry),
         ]
         for number, entry in enumerate(ranking.entries, 1)
     ]
-    yield from table(RANKING, rows, RIGHT)
+    yield from table(RANKING, rows, RIGHT_ALIGNED)
 
 
 def notes(rankings):
@@ -85,38 +85,40 @@ def marks(rankings):
     entries = [entry for ranking in rankings for entry in ranking.entries]
     compared = [entry.over_fastest for entry in entries if entry.over_fastest]
     yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
-    if any(ratio(quotient).startswith(APART) for quotient in compared):
-        yield f"{APART}: measured in no campaign together with the fastest, so the ratio supports no verdict."
+    if any(ratio(quotient).startswith(UNPAIRED_MARK) for quotient in compared):
+        yield f"{UNPAIRED_MARK}: measured in no campaign together with the fastest, so the ratio supports no verdict."
     if any(NOT_SLOWER in ratio(quotient) for quotient in compared):
         yield (
             "†: the fastest was chosen on half of its processes. On the others, which give the ratios, this variant is "
             "as fast or faster."
         )
     if any(UNKNOWN in ratio(quotient) for quotient in compared):
-        yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio within a factor of {VAGUE}."
+        factor = f"within a factor of {MAX_PRINTED_SPAN}"
+        yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio {factor}."
     if not all(is_converged(entry) for entry in entries):
-        yield f"{WIDE}: out of time before the interval of the median was as narrow as the protocol asks."
+        yield f"{UNCONVERGED_MARK}: out of time before the interval of the median was as narrow as the protocol asks."
     if any(ranking.lacks_gpus for ranking in rankings):
-        yield f"{PARTIAL}: the fastest of those measured; at these sizes the machine has measured no variant on a GPU."
-    if any(map(is_from_here, entries)):
-        yield f"{HERE}: measured in this folder ({RECORDS}); the others are published."
+        gap = "at these sizes the machine has measured no variant on a GPU"
+        yield f"{NO_GPU_MARK}: the fastest of those measured; {gap}."
+    if any(map(is_local_record, entries)):
+        yield f"{LOCAL_MARK}: measured in this folder ({RECORDS}); the others are published."
     if any(entry.tunings > 1 for entry in entries):
         yield "The best tuning of each variant is shown; --all shows the others."
 
 
 def name(entry):
     """The cell of an entry's variant."""
-    return entry.case.variant + WIDE * (not is_converged(entry)) + HERE * is_from_here(entry)
+    return entry.case.variant + UNCONVERGED_MARK * (not is_converged(entry)) + LOCAL_MARK * is_local_record(entry)
 
 
-def is_from_here(entry):
+def is_local_record(entry):
     """Whether an entry's times are those of a record of this folder, and not published ones."""
-    return entry.rows["origin"].iloc[0] == RECORDED
+    return entry.rows["origin"].iloc[0] == FROM_RECORDS
 
 
-def place(entry):
+def device_name(entry):
     """The cell of what an entry runs on: the CPU, a GPU, several GPUs or MPI ranks."""
-    return PLACES[entry.rows["device"].iloc[0]]
+    return DEVICE_NAMES[entry.rows["device"].iloc[0]]
 
 
 def is_converged(entry):
@@ -130,7 +132,7 @@ def common_sizes(rankings):
     return {key: value for key, value in first.items() if others and all(o.get(key) == value for o in others)}
 
 
-def joined(pairs):
+def join_pairs(pairs):
     """Names and values as text: n=4096 m=4096."""
     return " ".join(f"{key}={value}" for key, value in pairs.items())
 
@@ -144,17 +146,17 @@ def tuning(entry):
     """The cell of an entry's tuning, with the precision of its arithmetic if that is lower than its dtype says."""
     precision = entry.rows["precision"].iloc[0]
     lower = {} if precision in (entry.case.sizes["dtype"], entry.case.tuning.get("math")) else {"precision": precision}
-    return joined(entry.case.tuning | entry.case.variables | lower) or NONE
+    return join_pairs(entry.case.tuning | entry.case.variables | lower) or NONE
 
 
 def ratio(value):
     """The cell of how much slower an entry is than the fastest, as a ratio or in words.
 
-    If the interval spans a factor of VAGUE or more, only its lower end is printed ("at least"), or UNKNOWN if that end
-    isn't above 1. APART precedes all but UNKNOWN if no campaign measured both.
+    If the interval spans a factor of MAX_PRINTED_SPAN or more, only its lower end is printed ("at least"), or UNKNOWN
+    if that end isn't above 1. UNPAIRED_MARK precedes all but UNKNOWN if no campaign measured both.
     """
     text = ratio_text(value)
-    return text if value.spread or text == UNKNOWN else APART + text
+    return text if value.spread or text == UNKNOWN else UNPAIRED_MARK + text
 
 
 def ratio_text(value):

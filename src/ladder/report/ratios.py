@@ -7,15 +7,15 @@ from itertools import chain
 from ladder.quantities import digits
 from ladder.report.latex import percent
 from ladder.statistics import quotients, verdicts
-from ladder.statistics.campaigns import campaigns_that_count, over_campaigns, quotient_in_turns
+from ladder.statistics.campaigns import campaign_ratio, campaigns_that_count, ratio_over_campaigns
 from ladder.statistics.verdicts import THRESHOLD
 from ladder.store import study
 
-DIGITS, MORE = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
-WIDEST = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
+DIGITS, MAX_EXTRA_DIGITS = 2, 2  # significant digits of a ratio, and how many more may be needed to show its interval
+MAX_PRINTED_SPAN = 1e6  # intervals whose ends differ by this factor, such as those of two processes, aren't shown
 MAX_PRINTED_CHANGE = 10  # relative changes above this are too large to be worth printing
-VAGUE = 3  # efficiencies whose interval's ends differ by this factor aren't printed
-NARROW = 1.02  # prose omits an interval whose ends differ by at most this factor
+MAX_EFFICIENCY_SPAN = 3  # efficiencies whose interval's ends differ by this factor aren't printed
+NARROW_SPAN = 1.02  # prose omits an interval whose ends differ by at most this factor
 
 
 def of(rows, other):
@@ -32,7 +32,7 @@ def between(times, others, cases=()):
     Without a common campaign the ratio has no `spread`; no verdict rests on it.
     """
     if common := common_campaigns(times, others):
-        return over_campaigns([quotient_in_turns(times[name], others[name]) for name in common], cases)
+        return ratio_over_campaigns([campaign_ratio(times[name], others[name]) for name in common], cases)
     return quotients.quotient(*(list(chain.from_iterable(sides.values())) for sides in (times, others)), cases)
 
 
@@ -55,14 +55,14 @@ def of_best(rows, cases):
         return None
     rows, cases = study.first_case(rows), {key: study.first_case(case) for key, case in cases.items()}
     best, tested = study.best_and_test_rows(cases)
-    behind = study.cases(rows, cases[best])
+    both_cases = study.cases(rows, cases[best])
     if {*study.by_campaign(rows)} & {*study.by_campaign(tested)} - {None, ""}:
-        return between(study.by_campaign(rows), study.by_campaign(tested), behind)
-    of_all, apart = study.processes(cases[best]), study.processes(tested)
-    return quotients.quotient(study.processes(rows), of_all, behind, apart)
+        return between(study.by_campaign(rows), study.by_campaign(tested), both_cases)
+    all_times, test_times = study.processes(cases[best]), study.processes(tested)
+    return quotients.quotient(study.processes(rows), all_times, both_cases, test_times)
 
 
-def over(rows, seconds):
+def over_seconds(rows, seconds):
     """The time of a case over one that is known exactly, or None where one of them is missing."""
     if not (len(rows) and seconds):
         return None
@@ -75,11 +75,11 @@ def over(rows, seconds):
 
 
 def is_bounded(low, high):
-    """Whether an interval of ratios spans less than a factor of WIDEST."""
-    return low > 0 and high < WIDEST * low
+    """Whether an interval of ratios spans less than a factor of MAX_PRINTED_SPAN."""
+    return low > 0 and high < MAX_PRINTED_SPAN * low
 
 
-def parts(ratio):
+def value_and_ends(ratio):
     """A ratio and the ends of its interval as text; None instead of the ends if there is no useful interval."""
     return distinct_texts(ratio, decimals_of(ratio.value))
 
@@ -90,15 +90,15 @@ def decimals_of(value):
 
 
 def distinct_texts(ratio, decimals):
-    """As `parts`, with at least so many decimals: enough for value and ends to differ, or else for the ends to differ.
+    """As `value_and_ends`, with at least so many decimals, and enough for value and ends, or else the ends, to differ.
 
     An end isn't rounded to 1 unless the interval reaches 1, if one more decimal avoids that.
     """
     if not is_bounded(ratio.low, ratio.high):
         return rounded(ratio.value, decimals), None
     texts = [
-        [rounded(number, decimals + more) for number in (ratio.value, ratio.low, ratio.high)]
-        for more in range(MORE + 1)
+        [rounded(number, decimals + extra) for number in (ratio.value, ratio.low, ratio.high)]
+        for extra in range(MAX_EXTRA_DIGITS + 1)
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
     for different, candidates in ((3, away_from_1), (3, texts), (2, texts)):
@@ -120,20 +120,20 @@ def size(value, low, high):
         return f"\\num{{{digits(value, DIGITS)}}}" + "".join(
             f" ({words} \\num{{{digits(end, DIGITS)}}})" for words, end in ends
         )
-    texts = ([digits(end, DIGITS + more) for end in (value, low, high)] for more in range(MORE + 1))
+    texts = ([digits(end, DIGITS + extra) for end in (value, low, high)] for extra in range(MAX_EXTRA_DIGITS + 1))
     value, low, high = next((text for text in texts if text[1] != text[2]), (digits(value, DIGITS), None, None))
     return f"\\num{{{value}}}" + (f" [\\num{{{low}}}, \\num{{{high}}}]" if low else "")
 
 
 def plain(ratio):
     """The text of a ratio in figures."""
-    value, ends = parts(ratio)
+    value, ends = value_and_ends(ratio)
     return f"{value} × [{ends[0]}, {ends[1]}]" if ends else f"{value} ×"
 
 
 def latex(ratio):
     """The LaTeX of a ratio in tables."""
-    value, ends = parts(ratio)
+    value, ends = value_and_ends(ratio)
     return times(value) + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 
@@ -154,23 +154,23 @@ def prose(ratio):
     """
     if ratio is None:
         return None
-    if ratio.high > NARROW * ratio.low:
+    if ratio.high > NARROW_SPAN * ratio.low:
         return latex(ratio)
     first = decimals_of(ratio.value)
-    texts = [rounded(ratio.value, first + more) for more in range(MORE + 1)]
+    texts = [rounded(ratio.value, first + extra) for extra in range(MAX_EXTRA_DIGITS + 1)]
     return times(next((text for text in texts if float(text) != 1), texts[0]))
 
 
 def efficiency(ratio, count):
     """A speed-up over `count` in per cent, with an interval as in `prose`, as LaTeX.
 
-    None stays None, and a ratio whose ends differ by a factor of VAGUE says nothing: it gives None, too.
+    None stays None, and a ratio whose ends differ by a factor of MAX_EFFICIENCY_SPAN says nothing: it gives None, too.
     """
-    if ratio is None or VAGUE * ratio.low < ratio.high < math.inf:
+    if ratio is None or MAX_EFFICIENCY_SPAN * ratio.low < ratio.high < math.inf:
         return None
     share = ratio.times(100 / count)
     decimals = max(decimals_of(share.value), 0)
-    is_narrow = share.high <= NARROW * share.low
+    is_narrow = share.high <= NARROW_SPAN * share.low
     value, ends = (rounded(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
     return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 

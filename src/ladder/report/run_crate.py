@@ -74,11 +74,11 @@ def document(root, workflow, configuration, results, began=None, ended=None):
         "output": references(parameters[1:]),
     }
     files = [main, *rules, settings, *outputs]
-    action = run(main, settings, outputs, began, ended)
-    return {"@context": CONTEXT, "@graph": [*about(files, main, ended), *files, *parameters, action]}
+    action = run_entity(main, settings, outputs, began, ended)
+    return {"@context": CONTEXT, "@graph": [*crate_entities(files, main, ended), *files, *parameters, action]}
 
 
-def about(files, main, ended):
+def crate_entities(files, main, ended):
     """The entities of the crate itself: its descriptor, its root, profiles, licence, authors and language."""
     return [
         {
@@ -118,7 +118,7 @@ def about(files, main, ended):
     ]
 
 
-def run(main, settings, outputs, began, ended):
+def run_entity(main, settings, outputs, began, ended):
     """The entity of the run: what it was made with, from what, and what it made."""
     times = {"startTime": began.isoformat(timespec="seconds")} if began else {}
     return {

@@ -12,15 +12,15 @@ from ladder.records.case import Case
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape
-from ladder.store import stored
+from ladder.store import table_files
 
 DTYPES = ("float64", "float32")
-UNSEEN = "not seen"
+NOT_SEEN = "not seen"
 
 
 def latex_table(path):
     """All rows of the file by case, check and array, as LaTeX; a sentence without a file."""
-    frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
+    frame, rows = table_files.read(path, "sensitivity") if path else pd.DataFrame(), []
     titles = frame.apply(title, axis=1) if len(frame) else ()
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
         rows += [None] if rows else []
@@ -32,7 +32,7 @@ def latex_table(path):
 
 def faults(path):
     """By workload and array the smallest error of one element that any check refuses, and that check, as LaTeX."""
-    frame, rows = stored.read(path, "sensitivity") if path else pd.DataFrame(), []
+    frame, rows = table_files.read(path, "sensitivity") if path else pd.DataFrame(), []
     frame = frame[frame["fault"] == ELEMENT] if len(frame) else frame
     for workload, part in frame.groupby("workload", sort=False) if len(frame) else ():
         rows += [None] if rows else []
@@ -59,7 +59,7 @@ def by_dtype(part):
         if rows["seen"].any():
             yield latex.number(rows["error"].max(), 2)
         else:
-            yield NONE if rows.empty else UNSEEN
+            yield NONE if rows.empty else NOT_SEEN
 
 
 def title(row):
@@ -89,15 +89,15 @@ def cells(part):
         share = rows["share"].max()
         yield NONE if rows.empty or pd.isna(share) else latex.number(share, 1)
         for fault in (ELEMENT, ROW):
-            yield refused(rows[rows["fault"] == fault])
+            yield refused_error(rows[rows["fault"] == fault])
 
 
-def refused(part):
+def refused_error(part):
     """The smallest error refused, with the number of places where it is, as in (3/4), unless it is refused in all."""
     if part.empty:
         return NONE
     row = part.loc[part["seen"].idxmax()]
     if not row["seen"]:
-        return UNSEEN
+        return NOT_SEEN
     count = "" if row["seen"] == row["places"] else f" ({row['seen']}/{row['places']})"
     return latex.number(row["error"], 2) + count

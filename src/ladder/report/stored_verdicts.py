@@ -12,7 +12,7 @@ from ladder.report import ranking, ratios
 from ladder.statistics.quotients import Ratio
 from ladder.statistics.verdicts import Verdict, outcome_of
 from ladder.store import study
-from ladder.store.results import names
+from ladder.store.results import parameter_names
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Side:
     conditions: dict
     shared: dict = field(default_factory=dict)
 
-    def conditions_among(self, names):
+    def conditions_among(self, parameter_names):
         """All conditions if the variant's cases have these names of sizes and tunings; its own take precedence."""
-        return {name: text for name, text in self.shared.items() if name in names} | self.conditions
+        return {name: text for name, text in self.shared.items() if name in parameter_names} | self.conditions
 
     def __str__(self):
         conditions = ",".join(f"{name}={value}" for name, value in (self.shared | self.conditions).items())
@@ -76,7 +76,11 @@ def compare(stored, a, b, is_selected):
                 f"{hint(stored, side)}"
             )
     is_same = a == b
-    verdicts = [] if is_same else [verdict for machine, both in sides.items() for verdict in on_machine(machine, *both)]
+    verdicts = (
+        []
+        if is_same
+        else [verdict for machine, both in sides.items() for verdict in verdicts_on_machine(machine, *both)]
+    )
     across = across_machines(sides) if is_selected or is_same else []
     if not (verdicts or across):
         reason = "are the same case: name two machines" if is_same else "have no set of sizes in common on one machine"
@@ -94,11 +98,11 @@ def hint(stored, side):
 def select(results, side):
     """The best entry of a side for each set of sizes, {sizes as text: Entry}."""
     of_variant = replace(results, calls=results.calls[results.calls["variant"] == side.variant])
-    rankings = ranking.rankings(of_variant, side.conditions_among(names([of_variant])))
+    rankings = ranking.rankings(of_variant, side.conditions_among(parameter_names([of_variant])))
     return {ranking.sizes_of(each.entries[0].case): each.entries[0] for each in rankings}
 
 
-def on_machine(machine, a, b):
+def verdicts_on_machine(machine, a, b):
     """The verdicts on the sides' entries: for all common sizes, or of a single entry of each."""
     if len(a) == len(b) == 1:
         return [verdict_on(machine, *a.values(), *b.values())]
@@ -108,7 +112,7 @@ def on_machine(machine, a, b):
 def verdict_on(machine, a, b):
     """The StoredVerdict on two entries. A best tuning is tested on other processes than it was chosen on."""
     is_chosen = a.tunings > 1 or b.tunings > 1
-    times = [study.by_campaign(entry.tested if is_chosen else entry.rows) for entry in (a, b)]
+    times = [study.by_campaign(entry.test_rows if is_chosen else entry.rows) for entry in (a, b)]
     ratio = ratios.between(*times, study.cases(a.rows, b.rows))
     verdict = None
     if ratio.spread:

@@ -3,12 +3,14 @@
 from ladder.quantities import PREFIXES, SMALL, digits, scale_of, seconds
 
 NONE, UNKNOWN = "–", "unknown"
-VAGUE = 10  # intervals whose upper end is this multiple of the lower, such as those of two processes, aren't printed
+MAX_PRINTED_SPAN = (
+    10  # intervals whose upper end is this multiple of the lower, such as those of two processes, aren't printed
+)
 
 
 def is_narrow(ratio):
     """Whether an interval is narrow enough to be printed."""
-    return ratio.low > 0 and ratio.high < VAGUE * ratio.low
+    return ratio.low > 0 and ratio.high < MAX_PRINTED_SPAN * ratio.low
 
 
 def seconds_with_interval(ratio):

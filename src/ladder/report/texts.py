@@ -14,7 +14,7 @@ from typing import Any
 
 from jinja2 import UndefinedError
 
-from ladder.catalogue import blame
+from ladder.catalogue import code_errors
 from ladder.report import chapters, ratios
 from ladder.report.latex import Missing
 from ladder.report.telling import functions, templates
@@ -39,7 +39,7 @@ def render(study, values, paper=()):
 
 def render_chapter(chapter, study, shared=EMPTY):
     """The texts of a chapter, {name: text}; its templates can call the chapter's and the shared functions."""
-    own_functions = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
+    own_functions = functions.template_names(chapter.study(study)) if chapter.has_lines else {}
     paths = (chapter.folder / name for name in chapters.TEMPLATES)
     return {path.stem: templates.render(path, {**shared, **own_functions}) for path in paths if path.is_file()}
 
@@ -49,10 +49,10 @@ def require_names(chapter):
     study = Study({}, None)
     shared = dict.fromkeys(("result", "claimed_ratio", "verdict"), unmeasured)
     others = {other.workload: Unmeasured() for other in chapters.chapters() if other.has_lines}
-    own_functions = functions.of_chapter(chapter.study(study)) if chapter.has_lines else {}
+    own_functions = functions.template_names(chapter.study(study)) if chapter.has_lines else {}
     for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
         # The chapter's own functions needn't expect a study without measurements, nor words in place of values.
-        with contextlib.suppress(NotMeasured, UndefinedError, *blame.MISTAKES):
+        with contextlib.suppress(NotMeasured, UndefinedError, *code_errors.MISTAKES):
             templates.render(path, {**shared, **others, **own_functions}, is_trial=True)
 
 
@@ -89,6 +89,6 @@ def shared_functions(study, values):
 
     with_lines = [chapter for chapter in chapters.chapters() if chapter.has_lines]
     namespaces = {
-        chapter.workload: SimpleNamespace(**functions.of_chapter(chapter.study(study))) for chapter in with_lines
+        chapter.workload: SimpleNamespace(**functions.template_names(chapter.study(study))) for chapter in with_lines
     }
     return {"result": result, "claimed_ratio": claimed_ratio, "verdict": verdict} | namespaces

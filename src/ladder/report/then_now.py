@@ -2,27 +2,27 @@
 
 from ladder.report import chapters, latex, ratios
 from ladder.report.cells import NONE
-from ladder.report.telling.chapter_study import NotMeasured, module
-from ladder.store.study import middle
+from ladder.report.telling.chapter_study import NotMeasured, chapter_module
+from ladder.store.study import median_time
 
 HEAD = ["Study", "What", "Then", "Its program today", "Best program today", "By hardware", "By code"]
 
 
 def table(study):
-    """A row for each Then in THEN of the chapters' `earlier.py` or `text.py`, as LaTeX."""
+    """A row for each EarlierTime in EARLIER_TIMES of the chapters' `earlier.py` or `text.py`, as LaTeX."""
     rows = []
     for chapter in chapters.chapters():
-        modules = [module(chapter.workload, name) for name in ("earlier", "text")] if chapter.has_lines else []
-        entries = [then for data in modules for then in getattr(data, "THEN", ())]
-        rows += [row(chapter.title, chapter.study(study), then) for then in entries]
+        modules = [chapter_module(chapter.workload, name) for name in ("earlier", "text")] if chapter.has_lines else []
+        entries = [time for data in modules for time in getattr(data, "EARLIER_TIMES", ())]
+        rows += [row(chapter.title, chapter.study(study), entry) for entry in entries]
     return latex.table(r"ll*{5}{r}", HEAD, rows)
 
 
-def row(title, study, then):
-    """The cells of a Then."""
-    theirs, best = (seconds_of(study, side) for side in (then.theirs, then.best))
-    times = [latex.seconds(time, 2) if time else NONE for time in (then.seconds, theirs, best)]
-    return [latex.escape(title), then.words, *times, gain(then.seconds, theirs), gain(theirs, best)]
+def row(title, study, entry):
+    """The cells of an EarlierTime."""
+    program, best = (seconds_of(study, side) for side in (entry.program, entry.best))
+    times = [latex.seconds(time, 2) if time else NONE for time in (entry.seconds, program, best)]
+    return [latex.escape(title), entry.words, *times, gain(entry.seconds, program), gain(program, best)]
 
 
 def gain(before, after):
@@ -33,6 +33,6 @@ def gain(before, after):
 def seconds_of(study, side):
     """The seconds of a side; None if it wasn't measured."""
     try:
-        return side(study) if callable(side) else middle(study.find(side))
+        return side(study) if callable(side) else median_time(study.find(side))
     except NotMeasured:
         return None

@@ -1,7 +1,7 @@
 """Sources of users' chapters of which a run measures nothing, because no case has their sizes."""
 
 from ladder.catalogue import locations, workloads
-from ladder.catalogue.literals import line_of as at
+from ladder.catalogue.literals import line_of
 from ladder.errors import enumerate_words
 from ladder.planning import plan
 from ladder.report import chapter_data, chapters
@@ -33,7 +33,7 @@ def reason(chapter, name, source, experiments):
         values = {sizes[condition] for sizes in every_size if condition in sizes}
         if values and value not in values:
             return (
-                f"The source {name!r} in {at(chapter.folder / chapters.LINES, 'SOURCES', name)} asks for "
+                f"The source {name!r} in {line_of(chapter.folder / chapters.LINES, 'SOURCES', name)} asks for "
                 f"{condition}={value}, which no case of {enumerate_words(source.experiments)} has, only "
                 f"{enumerate_words(map(str, sorted(values)))}: the chapter will say that nothing was measured."
             )

@@ -11,7 +11,7 @@ from ladder.store.study import CASE
 COLUMNS = ("machine", *CASE, "process", "check", "error", "bound")
 
 
-def nearest(study):
+def nearest_comparisons(study):
     """Per workload, variant, product and dtype, the comparison that came nearest to its bound, as a frame.
 
     `product` is a tuning of trainings: the variant of `gemm` that computes their products.
@@ -28,15 +28,15 @@ def nearest(study):
     for (workload, variant, product, dtype), part in checks.groupby(["workload", "variant", "product", "dtype"]):
         worst = part.loc[part["used"] == part["used"].max()].iloc[0]
         row = {"workload": workload, "variant": f"{variant}, {product}" if product else variant, "dtype": dtype}
-        row |= {"cases": queries.count(part), "comparisons": len(part), "check": worst["check"]}
+        row |= {"cases": queries.count_cases(part), "comparisons": len(part), "check": worst["check"]}
         row |= {"error": worst["error"], "bound": worst["bound"]}
         rows.append(row | {"margin": worst["bound"] / worst["error"] if worst["error"] else float("inf")})
     return pd.DataFrame(rows)
 
 
 def latex_table(study):
-    """The table of `nearest`."""
-    frame, rows = nearest(study), []
+    """The table of `nearest_comparisons`."""
+    frame, rows = nearest_comparisons(study), []
     for _, part in frame.groupby("workload") if len(frame) else ():
         rows += [None] if rows else []
         rows += [
@@ -61,7 +61,7 @@ def by_workload(study):
     rows = [
         [
             code(workload),
-            str(queries.count(part)),
+            str(queries.count_cases(part)),
             str(len(part.drop_duplicates([*CASE, "process", "check"]))),
             latex.percent((part["error"] / part["bound"].where(part["bound"] > 0)).max(), 2),
         ]
@@ -71,8 +71,8 @@ def by_workload(study):
 
 
 def page(study):
-    """The table of `nearest` as an HTML page, for the report."""
-    frame = nearest(study)
+    """The table of `nearest_comparisons` as an HTML page, for the report."""
+    frame = nearest_comparisons(study)
     table = frame.to_html(index=False, float_format="%.3g", border=0, justify="left", na_rep="")
     style = "body{font-family:sans-serif} td,th{padding:.2em .8em;text-align:left} tr:nth-child(even){background:#eee}"
     return (

@@ -30,27 +30,27 @@ HEAD = ["Claim", "Claimed", "Measured", "Campaigns", "Verdict", "Cause"]
 
 def table(*groups):
     """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
-    claim, now, verdict, why = (
+    claim, measured, verdict, cause_column = (
         rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.33, 0.17, 0.1, 0.2)
     )
     rows = [row for group in groups if group for row in (None, *map(cells, group))]
-    return latex.table(f"{claim}r{now}r{verdict}{why}", HEAD, rows[1:])
+    return latex.table(f"{claim}r{measured}r{verdict}{cause_column}", HEAD, rows[1:])
 
 
 def cells(claim):
     """The cells of a claim; a circle marks a verdict that rests on a case which hasn't converged."""
-    now = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
+    measured = ratios.latex(claim.answer.ratio) if claim.answer.ratio else NONE
     words = f"{claim.text} ({claim.place})" if claim.place else claim.text
     mark = "" if claim.converged else r"\unconverged{}"
     verdict = claim.answer.verdict + mark
-    return [words, claimed_range(claim.answer), now, spread(claim.answer.ratio), verdict, cause(claim)]
+    return [words, claimed_range(claim.answer), measured, spread(claim.answer.ratio), verdict, cause(claim)]
 
 
 def spread(ratio):
     """The number of campaigns and, of several, the standard deviation between them."""
     if not (ratio and ratio.spread):
         return NONE
-    count, between = ratio.spread.campaigns, ratio.spread.between
+    count, between = ratio.spread.campaigns, ratio.spread.sd_between
     return str(count) if count == 1 else f"{count} ({latex.percent(between, 1)})"
 
 
@@ -77,7 +77,7 @@ def cause(claim):
 
 
 # Verdicts as the predicates of a sentence, where they differ.
-SENTENCES = {claims.NO_EFFECT: "without effect"}
+PREDICATES = {claims.NO_EFFECT: "without effect"}
 
 
 def tally(group):
@@ -85,5 +85,5 @@ def tally(group):
     counts = Counter(claim.answer.verdict for claim in group)
     if set(counts) <= {claims.NOT_TESTED}:
         return None
-    counted = [(counts[word], SENTENCES.get(word, word)) for word in claims.WORDS if counts[word]]
+    counted = [(counts[word], PREDICATES.get(word, word)) for word in claims.VERDICTS if counts[word]]
     return latex.enumeration(f"\\num{{{count}}} {'is' if count == 1 else 'are'} {word}" for count, word in counted)

@@ -11,7 +11,7 @@ from ladder.report.cells import NONE
 from ladder.report.latex import code
 from ladder.report.phrases import span
 from ladder.statistics import claims
-from ladder.statistics.campaigns import PROCESSES, REPLICATED
+from ladder.statistics.campaigns import MIN_CAMPAIGNS, MIN_PROCESSES
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
@@ -21,7 +21,7 @@ COLUMNS = (
     *("place", "campaigns", "processes", "within", "between", "converged", "machines", "cases"),
 )
 # What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
-PLAIN = (
+LATEX_REPLACEMENTS = (
     (r"\\allowbreak\{\}", ""),
     (r"\\([_%&#])", r"\1"),
     (r"\\qty\{([^{}]*)\}\{\\percent\}", r"\1 %"),
@@ -36,11 +36,11 @@ def rows(study):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
     `group` is one of GROUPS, and `place` where a study claims it. The claim is of a ratio from `least` to `most`, which
-    are empty where nothing bounds it. `now`, `low` and `high` are the ratio found and its
-    interval, empty where nothing was measured; `detectable` is the smallest difference that could have been seen;
-    The ratio rests on so many `campaigns` with at least so many `processes` of each side, in which and between which
-    its logarithm has the standard deviations `within` and `between`, and on the `cases` of the `machines`, a space
-    between, which all `converged` or not.
+    are empty where nothing bounds it. `now`, `low` and `high` are the measured ratio and its interval, empty where
+    nothing was measured; `detectable` is the smallest difference that would have been detected. The ratio rests on
+    that number of `campaigns`, each with at least that number of `processes` of each side; the standard deviations of
+    its logarithm are `within` them and `between` them. `cases` and `machines` are those behind it, separated by blanks;
+    `converged` says whether all of these cases converged.
     """
     return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 
@@ -53,7 +53,7 @@ def row(chapter, group, claim):
         "chapter": chapter.workload,
         "group": group,
         "claim": claim.key,
-        "text": plain(claim.text),
+        "text": plain_text(claim.text),
         "least": claim.answer.lower or None,
         "most": claim.answer.upper if claim.answer.upper < math.inf else None,
         "now": ratio.value if ratio else None,
@@ -61,21 +61,21 @@ def row(chapter, group, claim):
         "high": ratio.high if ratio else None,
         "verdict": claim.answer.verdict,
         "detectable": detectable if ratio and claim.answer.verdict == claims.UNDECIDED else None,
-        "cause": plain(claim.cause or ""),
-        "place": plain(claim.place),
+        "cause": plain_text(claim.cause or ""),
+        "place": plain_text(claim.place),
         "campaigns": spread.campaigns if spread else None,
         "processes": spread.processes if spread else None,
-        "within": spread.within if spread else None,
-        "between": spread.between if spread else None,
+        "within": spread.sd_within if spread else None,
+        "between": spread.sd_between if spread else None,
         "converged": claim.converged if cases else None,
         "machines": " ".join(dict.fromkeys(machine.removesuffix(PUBLISHED) for machine, *_ in cases)),
         "cases": " ".join("/".join(case) for _, *case in cases),
     }
 
 
-def plain(text):
+def plain_text(text):
     """LaTeX of a claim as plain text."""
-    for pattern, replacement in PLAIN:
+    for pattern, replacement in LATEX_REPLACEMENTS:
         text = re.sub(pattern, replacement, text)
     return " ".join(text.split()).replace(" ,", ",")
 
@@ -88,9 +88,9 @@ def table(study):
     for title in dict.fromkeys(chapter.title for chapter, *_ in verdicts):
         groups = [group for group in GROUPS if any(key[:2] == (title, group) for key in counts)]
         for number, group in enumerate(groups):
-            of_group = (str(counts[title, group, word] or NONE) for word in claims.WORDS)
+            of_group = (str(counts[title, group, word] or NONE) for word in claims.VERDICTS)
             lines.append([latex.escape(title) if number == 0 else "", GROUPS[group], *of_group])
-    return latex.table("@{}ll" + "r" * len(claims.WORDS) + "@{}", ["Section", "Claims", *claims.WORDS], lines)
+    return latex.table("@{}ll" + "r" * len(claims.VERDICTS) + "@{}", ["Section", "Claims", *claims.VERDICTS], lines)
 
 
 def numbers(study):
@@ -102,31 +102,31 @@ def numbers(study):
         **{f"study/verdicts/{name}/count": f"\\num{{{len(group)}}}" for name, group in groups.items()},
         **{f"study/verdicts/{name}": verdict_table.tally(group) for name, group in groups.items()},
         "study/verdicts/every": verdict_table.tally([claim for *_, claim in verdicts]),
-        "study/verdicts/replicated": replicated(verdicts),
-        "study/verdicts/full": with_full_campaigns(verdicts),
-        "study/toy": toy(study),
+        "study/verdicts/replicated": replicated_count(verdicts),
+        "study/verdicts/full": full_campaigns_count(verdicts),
+        "study/toy": toy_machine(study),
         "study/behind/processes": processes_behind(study, cases),
     }
 
 
-def replicated(verdicts):
-    """How many of the studies' tested claims rest on REPLICATED campaigns or more, as `9 of 44`; None without any."""
+def replicated_count(verdicts):
+    """How many of the studies' tested claims rest on MIN_CAMPAIGNS or more, as `9 of 44`; None without any."""
     ratios = [claim.answer.ratio for _, group, claim in verdicts if group != "own" and claim.answer.ratio]
     spreads = [ratio.spread for ratio in ratios if ratio.spread]
-    count = sum(spread.campaigns >= REPLICATED for spread in spreads)
+    count = sum(spread.campaigns >= MIN_CAMPAIGNS for spread in spreads)
     return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
 
 
-def with_full_campaigns(verdicts):
-    """How many decided verdicts rest on PROCESSES of each side or more in every campaign, as `80 of 96`; or None."""
+def full_campaigns_count(verdicts):
+    """How many decided verdicts rest on MIN_PROCESSES of each side or more in each campaign, as `80 of 96`; or None."""
     answers = [
         claim.answer for *_, claim in verdicts if claim.answer.verdict not in (claims.UNDECIDED, claims.NOT_TESTED)
     ]
-    count = sum(answer.ratio.spread.processes >= PROCESSES for answer in answers)
+    count = sum(answer.ratio.spread.processes >= MIN_PROCESSES for answer in answers)
     return f"\\num{{{count}}} of \\num{{{len(answers)}}}" if answers else None
 
 
-def toy(study):
+def toy_machine(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
     studies = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]

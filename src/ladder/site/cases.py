@@ -13,10 +13,20 @@ from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD
 
 MICROSECONDS, SAMPLE_DIGITS = 1e6, 5
-OF_CASE = ("device", "precision", "flops", "bytes", "cache")
-COLUMNS = (*RECORD, *OF_CASE, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
-OF_PROCESS = ["campaign", "commit"]
-READ = (*RECORD, *OF_CASE, "phase", "process", "sample", "seconds", "converged", "threads_found", "dtype")
+CASE_COLUMNS = ("device", "precision", "flops", "bytes", "cache")
+COLUMNS = (*RECORD, *CASE_COLUMNS, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
+PROCESS_COLUMNS = ["campaign", "commit"]
+SAMPLE_COLUMNS = (
+    *RECORD,
+    *CASE_COLUMNS,
+    "phase",
+    "process",
+    "sample",
+    "seconds",
+    "converged",
+    "threads_found",
+    "dtype",
+)
 
 
 def rows(study):
@@ -37,7 +47,7 @@ def rows(study):
         row = first[key]
         cases.append(
             {name: summary[name] for name in RECORD}
-            | {name: row[name] for name in OF_CASE}
+            | {name: row[name] for name in CASE_COLUMNS}
             | {"flops": number(row["flops"]), "bytes": number(row["bytes"])}
             | {"seconds": number(summary["median"]), "low": number(summary["low"]), "high": number(summary["high"])}
             | {"converged": bool(summary["converged"]), "share": share_of(row, summary["median"])}
@@ -49,12 +59,14 @@ def rows(study):
 
 def timed_calls(study):
     """The timed calls of all experiments and machines, with columns for what early publications lack."""
-    calls = study.all_rows("samples", *READ, *OF_PROCESS, "joules", "sustained")
+    calls = study.all_rows("samples", *SAMPLE_COLUMNS, *PROCESS_COLUMNS, "joules", "sustained")
     if calls.empty:
         return calls
     calls = calls[calls["phase"] == "total"].reset_index(drop=True)
-    calls = calls.reindex(columns=[*READ, *OF_PROCESS, "joules", "sustained"])
-    return calls.assign(**{name: calls[name].astype(object).fillna("") for name in OF_PROCESS}, energy=energy(calls))
+    calls = calls.reindex(columns=[*SAMPLE_COLUMNS, *PROCESS_COLUMNS, "joules", "sustained"])
+    return calls.assign(
+        **{name: calls[name].astype(object).fillna("") for name in PROCESS_COLUMNS}, energy=energy(calls)
+    )
 
 
 def energy(calls):
@@ -78,7 +90,7 @@ def process_sources(calls):
         zip(*first_rows(calls, [*RECORD, "process"]), strict=True), key=lambda pair: pair[0]
     ):
         number_in_file = int(process) % collect.PROCESS_OFFSET
-        by_record.setdefault(tuple(key), []).append((*(row[name] for name in OF_PROCESS), number_in_file))
+        by_record.setdefault(tuple(key), []).append((*(row[name] for name in PROCESS_COLUMNS), number_in_file))
     return by_record
 
 
@@ -95,7 +107,7 @@ def ceilings_of(study):
 
     def ceilings(machine, device, threads, precision, dtype):
         row = {"device": device, "threads_found": threads, "precision": precision, "dtype": dtype}
-        subject = study.of(machine)
+        subject = study.for_machine(machine)
         return rates.products_of(subject, row), rates.memory_of(subject, row, threads)
 
     return ceilings
@@ -131,5 +143,5 @@ def index_of(cases):
 
 def position(index, rows):
     """The index of the case of some rows; None without one."""
-    behind = queries.cases(rows)
-    return index.get(behind[0]) if behind else None
+    keys = queries.cases(rows)
+    return index.get(keys[0]) if keys else None

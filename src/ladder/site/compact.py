@@ -17,10 +17,10 @@ def number(value, digits=DIGITS):
 def table(rows, columns):
     """Rows, dictionaries, by column: {column: [value]} or, of texts that repeat, {column: {texts, codes}}."""
     by_column = {name: [row.get(name) for row in rows] for name in columns}
-    return {name: coded(values) for name, values in by_column.items()}
+    return {name: encode_texts(values) for name, values in by_column.items()}
 
 
-def coded(values):
+def encode_texts(values):
     """A column's texts as {texts, codes}, a code being an index in the texts; other columns unchanged."""
     texts = list(dict.fromkeys(values)) if all(isinstance(value, str) for value in values) else values
     if len(texts) * 2 > len(values):

@@ -6,28 +6,28 @@ from ladder.statistics import claims
 from ladder.statistics.verdicts import MARGIN, THRESHOLD
 from ladder.store import PUBLISHED
 
-FAR, NEAR = f"{100 * MARGIN:.0f} %", f"{100 * THRESHOLD:.0f} %"
-WITHIN, BEYOND = f"within {FAR} of 1", f"more than {FAR} from 1"
-LARGER, SMALLER = (f"more than {NEAR} {side} 1" for side in ("above", "below"))
-EQUALITY, UPWARDS, DOWNWARDS, NUMBER = "equality", "above 1", "below 1", "number"  # the kinds of claims
-CLAIMED = {
+MARGIN_TEXT, THRESHOLD_TEXT = f"{100 * MARGIN:.0f} %", f"{100 * THRESHOLD:.0f} %"
+WITHIN_MARGIN, BEYOND_MARGIN = f"within {MARGIN_TEXT} of 1", f"more than {MARGIN_TEXT} from 1"
+ABOVE_ONE, BELOW_ONE = (f"more than {THRESHOLD_TEXT} {side} 1" for side in ("above", "below"))
+EQUALITY, CLAIM_ABOVE_ONE, CLAIM_BELOW_ONE, NUMBER = "equality", "above 1", "below 1", "number"  # the kinds of claims
+CLAIM_SENTENCES = {
     EQUALITY: "Equality is claimed, a ratio of 1",
-    UPWARDS: "A ratio above 1 is claimed",
-    DOWNWARDS: "A ratio below 1 is claimed",
+    CLAIM_ABOVE_ONE: "A ratio above 1 is claimed",
+    CLAIM_BELOW_ONE: "A ratio below 1 is claimed",
 }
-MEASURED = {
-    (claims.OPPOSITE, EQUALITY): f"all of the interval lies {BEYOND}",
-    (claims.OPPOSITE, UPWARDS): f"all of the interval lies {SMALLER}",
-    (claims.OPPOSITE, DOWNWARDS): f"all of the interval lies {LARGER}",
+MEASURED_CLAUSES = {
+    (claims.OPPOSITE, EQUALITY): f"all of the interval lies {BEYOND_MARGIN}",
+    (claims.OPPOSITE, CLAIM_ABOVE_ONE): f"all of the interval lies {BELOW_ONE}",
+    (claims.OPPOSITE, CLAIM_BELOW_ONE): f"all of the interval lies {ABOVE_ONE}",
     (claims.OPPOSITE, NUMBER): "all of the interval lies on the other side of 1",
-    (claims.AS_CLAIMED, EQUALITY): f"all of the interval lies {WITHIN}",
-    (claims.AS_CLAIMED, UPWARDS): f"all of the interval lies {LARGER}",
-    (claims.AS_CLAIMED, DOWNWARDS): f"all of the interval lies {SMALLER}",
-    (claims.AS_CLAIMED, NUMBER): f"all of the interval agrees with it within {FAR}",
+    (claims.AS_CLAIMED, EQUALITY): f"all of the interval lies {WITHIN_MARGIN}",
+    (claims.AS_CLAIMED, CLAIM_ABOVE_ONE): f"all of the interval lies {ABOVE_ONE}",
+    (claims.AS_CLAIMED, CLAIM_BELOW_ONE): f"all of the interval lies {BELOW_ONE}",
+    (claims.AS_CLAIMED, NUMBER): f"all of the interval agrees with it within {MARGIN_TEXT}",
 }
-# Of claims of every kind.
-OTHERWISE = {
-    claims.NO_EFFECT: f"all of the interval lies {WITHIN}, and it has no direction",
+# Clauses for claims of every kind.
+CLAUSES_OF_ANY_KIND = {
+    claims.NO_EFFECT: f"all of the interval lies {WITHIN_MARGIN}, and it has no direction",
     claims.LESS: "all of the interval falls short of it",
     claims.MORE: "all of the interval lies beyond it",
     claims.UNDECIDED: "the interval is too wide to confirm or to refute that",
@@ -48,14 +48,14 @@ def explanation(row):
     if verdict == claims.NOT_TESTED:
         return ""
     kind = kind_of(row)
-    measured = MEASURED.get((verdict, kind)) or OTHERWISE[verdict]
-    return f"{CLAIMED.get(kind, 'A number is claimed')}; {measured}."
+    measured = MEASURED_CLAUSES.get((verdict, kind)) or CLAUSES_OF_ANY_KIND[verdict]
+    return f"{CLAIM_SENTENCES.get(kind, 'A number is claimed')}; {measured}."
 
 
 def kind_of(row):
     """What a row claims: EQUALITY, a direction without a number, or a NUMBER."""
     ends = tuple(None if pd.isna(row[name]) else row[name] for name in ("least", "most"))
-    return {(1, 1): EQUALITY, (1, None): UPWARDS, (None, 1): DOWNWARDS}.get(ends, NUMBER)
+    return {(1, 1): EQUALITY, (1, None): CLAIM_ABOVE_ONE, (None, 1): CLAIM_BELOW_ONE}.get(ends, NUMBER)
 
 
 def links(row, index):
@@ -74,5 +74,5 @@ def links(row, index):
 
 def number_of(key, machines, index):
     """The number of a case on the first of these machines that has it, measured here or published; None without one."""
-    places = [(machine + suffix, *key) for machine in machines for suffix in ("", PUBLISHED)]
-    return next((index[place] for place in places if place in index), None)
+    keys = [(machine + suffix, *key) for machine in machines for suffix in ("", PUBLISHED)]
+    return next((index[key] for key in keys if key in index), None)

@@ -11,7 +11,7 @@ from ladder.errors import pluralize
 from ladder.report import chapters, ratios
 from ladder.report.figures import formats
 from ladder.report.telling import lines
-from ladder.report.verdict_table import SENTENCES
+from ladder.report.verdict_table import PREDICATES
 from ladder.site.checks import largest_share
 from ladder.statistics import claims, verdicts
 from ladder.statistics.quotients import Ratio
@@ -27,26 +27,26 @@ def sentences(claim_rows, ladders, checks):
     In a row, `now` is the measured ratio, and `least` and `most` bound the claimed one.
     """
     parts = [
-        of_verdicts(claim_rows),
-        of_gain(ladders, CPU, "a CPU"),
-        of_gain(ladders, GPU, "a GPU"),
-        of_peers(ladders),
-        of_opposite(claim_rows) or of_checks(checks),
+        verdicts_sentence(claim_rows),
+        gain_sentence(ladders, CPU, "a CPU"),
+        gain_sentence(ladders, GPU, "a GPU"),
+        peers_sentence(ladders),
+        opposite_sentence(claim_rows) or checks_sentence(checks),
     ]
     return [sentence for sentence in parts if sentence]
 
 
-def of_verdicts(claim_rows):
+def verdicts_sentence(claim_rows):
     """How many claims of the studies, and how many of our own, were tested, and with which verdicts."""
     ours = [row for row in claim_rows if row["group"] == OWN]
     others = [row for row in claim_rows if row["group"] != OWN]
-    groups = [of_group(others, STUDIES, "of the studies"), of_group(ours, OWN, "of our own")]
+    groups = [group_clause(others, STUDIES, "of the studies"), group_clause(ours, OWN, "of our own")]
     parts = [part for part in groups if part]
     return Markup("Of {}.").format(Markup("; of ").join(parts)) if parts else None
 
 
-def of_group(claim_rows, group, whose):
-    """The part of `of_verdicts` on some claims, after "of"; each count links to its rows.
+def group_clause(claim_rows, group, origin):
+    """The part of `verdicts_sentence` on some claims, after "of"; each count links to its rows.
 
     None if no claim was tested.
     """
@@ -54,31 +54,34 @@ def of_group(claim_rows, group, whose):
     tested = len(claim_rows) - counts[claims.NOT_TESTED]
     if not tested:
         return None
-    words = [word for word in claims.WORDS if counts[word] and word != claims.NOT_TESTED]
+    words = [word for word in claims.VERDICTS if counts[word] and word != claims.NOT_TESTED]
     parts = enumeration(
-        [link(f"{counts[word]} {SENTENCES.get(word, word)}", verdict=word, group=group) for word in words]
+        [link(f"{counts[word]} {PREDICATES.get(word, word)}", verdict=word, group=group) for word in words]
     )
-    every, were = f"{pluralize(len(claim_rows), 'claim')} {whose}", "1 was" if tested == 1 else f"{tested} were"
-    return Markup("{}, {} tested: {}").format(every, were, parts)
+    total, tested_count = (
+        f"{pluralize(len(claim_rows), 'claim')} {origin}",
+        "1 was" if tested == 1 else f"{tested} were",
+    )
+    return Markup("{}, {} tested: {}").format(total, tested_count, parts)
 
 
-def of_gain(ladders, devices, place):
+def gain_sentence(ladders, devices, place):
     """The largest speed-up of a ladder on some devices."""
-    tops = [
+    pairs = [
         (ladder, ladder.best)
         for ladder in ladders
         if ladder.device in devices and ladder.best and ladder.best.device in devices
     ]
-    if not tops:
+    if not pairs:
         return None
-    ladder, top = max(tops, key=lambda pair: pair[1].first.value)
+    ladder, best = max(pairs, key=lambda pair: pair[1].gain_over_first.value)
     return (
-        f"On {place}, the ladder of “{ladder.title}” gains most: on {ladder.machine}, {named(top)} is "
-        f"{plain(top.first)} faster than {named(ladder.rungs[0])}."
+        f"On {place}, the ladder of “{ladder.title}” gains most: on {ladder.machine}, {rung_text(best)} is "
+        f"{ratio_text(best.gain_over_first)} faster than {rung_text(ladder.rungs[0])}."
     )
 
 
-def of_peers(ladders):
+def peers_sentence(ladders):
     """How often the best rung is faster than the fastest peer that was measured with it."""
     pairs = [(ladder, ladder.over_peer) for ladder in ladders if ladder.over_peer]
     if not pairs:
@@ -87,16 +90,17 @@ def of_peers(ladders):
     ladder, ratio = max(pairs, key=lambda pair: pair[1].value)
     return (
         f"The best rung is faster than the fastest peer on {faster} of {pluralize(len(pairs), 'ladder')} with peers, "
-        f"by up to {plain(ratio)}: on {ladder.machine}, {named(ladder.best)} against {named(ladder.best_peer)}."
+        f"by up to {ratio_text(ratio)}: on {ladder.machine}, {rung_text(ladder.best)} against "
+        f"{rung_text(ladder.best_peer)}."
     )
 
 
-def named(rung):
+def rung_text(rung):
     """A rung's label, with the threads, ranks or GPUs that its case uses: rungs of a ladder may differ in these."""
     return f"“{rung.label}” on {lines.parallelism(rung.rows.iloc[0])}"
 
 
-def of_opposite(claim_rows):
+def opposite_sentence(claim_rows):
     """How many claims turned out the opposite, and the clearest: a plain comparison, of a study, if possible."""
     opposite = [row for row in claim_rows if row["verdict"] == claims.OPPOSITE and pd.notna(row["now"])]
     if not opposite:
@@ -104,8 +108,8 @@ def of_opposite(claim_rows):
     ours = sum(row["group"] == OWN for row in opposite)
     parts = enumeration(
         [
-            f"{count} {whose}"
-            for count, whose in ((len(opposite) - ours, "of the studies"), (ours, "of our own"))
+            f"{count} {origin}"
+            for count, origin in ((len(opposite) - ours, "of the studies"), (ours, "of our own"))
             if count
         ]
     )
@@ -117,10 +121,10 @@ def of_opposite(claim_rows):
 
 def clearness(row):
     """The key by which opposites are ordered."""
-    return bool(compared(row)), row["group"] != OWN, max(row["now"], 1 / row["now"])
+    return bool(compared_variants(row)), row["group"] != OWN, max(row["now"], 1 / row["now"])
 
 
-def compared(row):
+def compared_variants(row):
     """The two variants of a claim such as `cuda_shared over cuda_naive`; None of another one."""
     match = re.fullmatch(r"(\w+) over (\w+)", row["text"])
     return match and match.groups()
@@ -131,19 +135,19 @@ def example(row):
     titles = {chapter.workload: chapter.title for chapter in chapters.chapters()}
     title = titles.get(row["chapter"], row["chapter"])
     ratio = Ratio(row["now"], row["low"], row["high"])
-    here = link("here", claim=f"{row['chapter']}/{row['claim']}")
-    if names := compared(row):
-        what = Markup("“{}” is claimed to be faster than “{}”; {} it is {} slower").format(
-            *names, here, plain(ratio.inverse())
+    link_here = link("here", claim=f"{row['chapter']}/{row['claim']}")
+    if names := compared_variants(row):
+        comparison = Markup("“{}” is claimed to be faster than “{}”; {} it is {} slower").format(
+            *names, link_here, ratio_text(ratio.inverse())
         )
     else:
-        what = Markup("“{}”; {} the ratio is {} where {} is claimed").format(
-            row["text"], here, plain(ratio), claimed(row)
+        comparison = Markup("“{}”; {} the ratio is {} where {} is claimed").format(
+            row["text"], link_here, ratio_text(ratio), claimed_text(row)
         )
-    return Markup("In “{}”, {}.").format(title, what)
+    return Markup("In “{}”, {}.").format(title, comparison)
 
 
-def of_checks(checks):
+def checks_sentence(checks):
     """How many comparisons with a reference were made, and how near the nearest came to its bound."""
     share = largest_share(checks)
     if share is None:
@@ -152,7 +156,7 @@ def of_checks(checks):
     return f"{pluralize(count, 'comparison')} with a reference came to at most {formats.percent(share)} of their bound."
 
 
-def claimed(row):
+def claimed_text(row):
     """The ratio that a row of `verdicts.csv` claims: a number, a range, a bound, or any gain."""
     low, high = ("" if pd.isna(row[name]) else f"{row[name]:.3g}" for name in ("least", "most"))
     if low == high:
@@ -162,7 +166,7 @@ def claimed(row):
     return f"≤ {high}" if high else f"≥ {low}" if row["least"] > 1 else f"> {low}"
 
 
-def plain(ratio):
+def ratio_text(ratio):
     """The text of a ratio, whose number and sign stay on a line."""
     return ratios.plain(ratio).replace(" ×", "\u00a0×")
 

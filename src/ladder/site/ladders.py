@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from ladder.report import chapter_code, chapters, overview, ratios
-from ladder.report.telling.chapter_study import of_chapter
+from ladder.report.telling.chapter_study import study_of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of, shows_parallelism
 from ladder.report.telling.lines import parallelism
 from ladder.site import cases
@@ -21,8 +21,8 @@ TIME = "Time"  # the unit of a ladder whose times are those of a call
 class Rung:
     """A rung: its label, what it runs on, its idea, seconds of the ladder's unit; `case` is the index of its case.
 
-    `above` and `first` are the Ratios of the times of the rung above and of the first rung to its own, maybe None;
-    `rows` are its timed calls.
+    `gain_over_above` and `gain_over_first` are its speed-ups over these rungs, Ratios or None; `rows` are its timed
+    calls.
     """
 
     label: str
@@ -32,8 +32,8 @@ class Rung:
     seconds: float
     is_peer: bool
     converged: bool
-    above: Ratio | None
-    first: Ratio | None
+    gain_over_above: Ratio | None
+    gain_over_first: Ratio | None
     case: int | None
     rows: pd.DataFrame = field(compare=False, repr=False)
 
@@ -45,7 +45,10 @@ class Rung:
     @property
     def is_loss(self):
         """Whether the rung is slower than the one above by all of the interval."""
-        return self.above is not None and verdicts.outcome_of(self.above.low, self.above.high) == verdicts.FASTER
+        return (
+            self.gain_over_above is not None
+            and verdicts.outcome_of(self.gain_over_above.low, self.gain_over_above.high) == verdicts.FASTER
+        )
 
 
 @dataclass(frozen=True)
@@ -99,41 +102,43 @@ class Ladder:
 
     def share(self, rung):
         """The length of a rung's bar from 0 to 1: its speed-up over the first rung, by logarithms."""
-        largest = max(abs(math.log(other.first.value)) for other in self.rungs)
-        return f"{max(math.log(rung.first.value), 0) / largest:.3f}" if largest else "0"
+        largest = max(abs(math.log(other.gain_over_first.value)) for other in self.rungs)
+        return f"{max(math.log(rung.gain_over_first.value), 0) / largest:.3f}" if largest else "0"
 
 
 def ladders(study, index):
     """All ladders with at least two measured rungs, by chapter, ladder and machine; `index` is `cases.index_of`."""
-    studies = {machine: overview.only(study, machine) for machine in study.machines()}
+    studies = {machine: overview.study_of_machine(study, machine) for machine in study.machines()}
     all_ladders = []
     for chapter in chapters.chapters():
         if not chapter.has_lines:
             continue
-        by_place = {}
-        for machine, of_machine in studies.items():
-            chapter_study = of_chapter(chapter.workload, of_machine)
+        by_number = {}
+        for machine, study_of_machine in studies.items():
+            chapter_study = study_of_chapter(chapter.workload, study_of_machine)
             if chapter_study.unit is None:
                 continue
             for number, keys in enumerate(overview.ladders(chapter_study)):
-                with chapter_code.guarded(f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"):
-                    ladder = of_keys(chapter_study, chapter, machine, keys, index)
+                with chapter_code.explain_mistakes(
+                    f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"
+                ):
+                    ladder = ladder_of_lines(chapter_study, chapter, machine, keys, index)
                 if ladder:
-                    by_place.setdefault(number, []).append(ladder)
-        all_ladders += [ladder for number in sorted(by_place) for ladder in by_place[number]]
+                    by_number.setdefault(number, []).append(ladder)
+        all_ladders += [ladder for number in sorted(by_number) for ladder in by_number[number]]
     return all_ladders
 
 
-def of_keys(study, chapter, machine, keys, index):
+def ladder_of_lines(study, chapter, machine, keys, index):
     """The ladder of these lines of a chapter on a machine; None with fewer than two measured."""
     measured = [(key, rows) for key, rows in distinct_cases(study, keys) if len(rows)]
     if len(measured) < 2:
         return None
     first, above, rungs = measured[0][1], None, []
     for key, rows in measured:
-        peer = study.rungs.get(study.line(key).variant, "").startswith(chapters.PEER)
-        rungs.append(rung(study, key, rows, peer, None if peer else above, first, index))
-        above = above if peer else rows
+        is_peer = study.rungs.get(study.line(key).variant, "").startswith(chapters.PEER_PREFIX)
+        rungs.append(rung(study, key, rows, is_peer, None if is_peer else above, first, index))
+        above = above if is_peer else rows
     device = measured[0][1]["device"].iloc[0]
     return Ladder(chapter.workload, chapter.title, machine, device, study.unit, tuple(rungs))
 
@@ -141,7 +146,7 @@ def of_keys(study, chapter, machine, keys, index):
 def rung(study, key, rows, is_peer, above, first, index):
     """The rung of a line."""
     line = study.line(key)
-    idea = line.idea or study.rungs.get(line.variant, "").removeprefix(chapters.PEER)
+    idea = line.idea or study.rungs.get(line.variant, "").removeprefix(chapters.PEER_PREFIX)
     return Rung(
         label_of(study, key),
         rows["device"].iloc[0],

@@ -50,19 +50,19 @@ def page(study, documents=(), pictures=()):
     )
     environment.filters |= {
         "time": formats.time,
-        "ratio": findings.plain,
-        "claimed": findings.claimed,
-        "number": shown_number,
+        "ratio": findings.ratio_text,
+        "claimed": findings.claimed_text,
+        "number": format_number,
     }
     return environment.get_template("page.html").render(
         contents,
         systems=systems(contents["ladders"]),
         documents=dict(documents),
-        pictures=[(title, caption, embedded(path)) for title, caption, path in pictures],
+        pictures=[(title, caption, data_url(path)) for title, caption, path in pictures],
         style=Markup(templates.read("style.css")),
         library=Markup(library()),
         script=Markup("\n".join(templates.read(f"{name}.js") for name in SCRIPTS)),
-        data=Markup(compact.text(embedded_data(contents))),
+        data=Markup(compact.text(browser_data(contents))),
     )
 
 
@@ -79,9 +79,9 @@ def data(study):
         "claims": explanations.rows(claim_rows, index),
         "rules": claims.RULES,
         "groups": verdicts.GROUPS,
-        "verdict_order": claims.WORDS,
+        "verdict_order": claims.VERDICTS,
         "machines": machines_table.descriptions(study),
-        "validation": validation_table.nearest(study).to_dict("records"),
+        "validation": validation_table.nearest_comparisons(study).to_dict("records"),
         "missing": missing.rows(study),
         "cases": case_rows,
         "checks": check_rows,
@@ -101,7 +101,7 @@ def systems(every_ladder):
     return [{"title": title, "ladders": ladders_of_title} for title, ladders_of_title in by_title.items()]
 
 
-def embedded_data(contents):
+def browser_data(contents):
     """The part of `data` that the browser draws from, compact."""
     columns = {"cases": cases.COLUMNS, "checks": checks.COLUMNS, "curves": curves.COLUMNS}
     columns |= {"pairs": sides.COLUMNS, "roofs": rooflines.COLUMNS, "sources": sources.COLUMNS}
@@ -116,11 +116,11 @@ def library():
     return vl_convert.javascript_bundle().replace("</script", "<\\/script")
 
 
-def embedded(path):
+def data_url(path):
     """A PNG file as the address of an image."""
     return "data:image/png;base64," + base64.b64encode(Path(path).read_bytes()).decode()
 
 
-def shown_number(value, words="–"):
+def format_number(value, words="–"):
     """A number with three digits in a table; `words` where it is missing."""
     return words if value is None or pd.isna(value) else f"{float(f'{value:.3g}'):g}"

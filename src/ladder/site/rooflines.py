@@ -14,7 +14,7 @@ def rows(study):
     """[{COLUMNS}]: the best FLOP/s and B/s on any number of threads, where both products and memory were measured."""
     entries = []
     for machine in study.machines():
-        subject = study.of(machine)
+        subject = study.for_machine(machine)
         for device, precision in precisions(subject.ceilings or NO_CEILINGS):
             bandwidth = max(rates.bandwidths(subject, device).values(), default=None)
             flops = rates.products(subject, precision, device=device)

@@ -12,20 +12,22 @@ def rows(study):
 
     `name` is that of a campaign or a machine, and `when` says when it was measured.
     """
-    of_campaigns = [of_campaign(name, about) for name, about in study.campaigns.items()]
-    return [*of_campaigns, *(of_machine(study, name) for name in study.machines() if name in study.descriptions)]
+    of_campaigns = [campaign_row(name, about) for name, about in study.campaigns.items()]
+    return [*of_campaigns, *(machine_row(study, name) for name in study.machines() if name in study.descriptions)]
 
 
-def of_campaign(name, about):
+def campaign_row(name, about):
     """The row of a published campaign."""
     path = f"{campaigns.PUBLISHED}/{name}/{SAMPLES}"
-    return source(name, path, about["description"], data_package.when(about))
+    return source(name, path, about["description"], data_package.date_in_words(about))
 
 
-def of_machine(study, name):
+def machine_row(study, name):
     """The row of a machine: its published table, or None for the records of this folder."""
     path = f"{data_package.ROOT}/{name.removesuffix(PUBLISHED)}/{SAMPLES}" if name.endswith(PUBLISHED) else None
-    return source(name, path, study.descriptions[name], data_package.when({"published": study.published.get(name)}))
+    return source(
+        name, path, study.descriptions[name], data_package.date_in_words({"published": study.published.get(name)})
+    )
 
 
 def source(name, path, description, when):

@@ -7,8 +7,8 @@ and drift have in common for both sides cancels.
 
 The ratio of a campaign has an interval of its processes: the rank interval of the median of the pairs' ratios, or
 Student's t with fewer than 8 pairs. The ratio over campaigns is the geometric mean of theirs, and its interval is
-Student's t of their logarithms, from REPLICATED campaigns on; from 8 on it is their median with its rank interval.
-If REPLICATED campaigns have at least PROCESSES of both sides, those with fewer don't count.
+Student's t of their logarithms, from MIN_CAMPAIGNS campaigns on; from 8 on it is their median with its rank interval.
+If MIN_CAMPAIGNS campaigns have at least MIN_PROCESSES of both sides, those with fewer don't count.
 """
 
 import math
@@ -23,22 +23,22 @@ from ladder.statistics.intervals import location, log_medians, require_processes
 from ladder.statistics.quotients import LEVEL, Ratio, median_time, ratio_with_interval
 from ladder.statistics.verdicts import shift_between
 
-REPLICATED = 3  # the minimum number of campaigns whose spread gives an interval
-PROCESSES = 10  # of each side in a campaign that counts, if REPLICATED campaigns have so many
+MIN_CAMPAIGNS = 3  # the minimum number of campaigns whose spread gives an interval
+MIN_PROCESSES = 10  # of each side in a campaign that counts, if MIN_CAMPAIGNS campaigns have so many
 
 
 @dataclass(frozen=True)
 class Spread:
     """What a ratio rests on: `campaigns`, their number, and the components of the variance of its logarithm.
 
-    `within` is the standard deviation between the pairs of processes of a campaign, `between` that between campaigns
-    beyond what `within` explains, 0 if it explains all and nan with a single campaign. Both are those of logarithms:
-    0.01 is 1 %. In every campaign each side has at least so many `processes`.
+    `sd_within` is the standard deviation between the pairs of processes of a campaign, `sd_between` that between
+    campaigns beyond what `sd_within` explains, 0 if it explains all and nan with a single campaign. Both are those of
+    logarithms: 0.01 is 1 %. In every campaign each side has at least so many `processes`.
     """
 
     campaigns: int
-    within: float
-    between: float
+    sd_within: float
+    sd_between: float
     processes: int
 
 
@@ -51,7 +51,7 @@ class CampaignRatio(NamedTuple):
     processes: int
 
 
-def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> CampaignRatio:
+def campaign_ratio(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> CampaignRatio:
     """The time of a over that of b in a campaign.
 
     Process i of a and process i of b are a pair. Sides with different numbers of processes have no pairs; then the
@@ -66,36 +66,38 @@ def quotient_in_turns(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]
     else:
         variances = [side.var(ddof=1) if side.size > 1 else math.nan for side in logarithms]
         pair_variance = float(sum(variances))
-        variance = float(sum(each / side.size for each, side in zip(variances, logarithms, strict=True)))
+        variance = float(
+            sum(variance_of_side / side.size for variance_of_side, side in zip(variances, logarithms, strict=True))
+        )
         interval = shift_between(logarithms[0], logarithms[1], LEVEL)
     return CampaignRatio(ratio_with_interval(value, interval, ()), variance, pair_variance, min(len(a), len(b)))
 
 
 def campaigns_that_count(counts: Mapping[str, int]) -> list[str]:
     """The names of the campaigns on which a ratio rests; `counts` are the processes of the side with fewer of them."""
-    full = [name for name, count in counts.items() if count >= PROCESSES]
-    return full if len(full) >= REPLICATED else [*counts]
+    full_campaigns = [name for name, count in counts.items() if count >= MIN_PROCESSES]
+    return full_campaigns if len(full_campaigns) >= MIN_CAMPAIGNS else [*counts]
 
 
-def over_campaigns(campaigns: Sequence[CampaignRatio], cases: tuple = ()) -> Ratio:
+def ratio_over_campaigns(campaigns: Sequence[CampaignRatio], cases: tuple = ()) -> Ratio:
     """The ratio over campaigns, with its Spread.
 
-    With fewer than REPLICATED campaigns the interval is that of their processes alone: it holds for these GPUs only.
+    With fewer than MIN_CAMPAIGNS campaigns the interval is that of their processes alone: it holds for these GPUs only.
     """
     if not campaigns:
         raise LadderError("A ratio needs a campaign in which both of its sides were measured.")
-    ratios, variances, pairs, processes = zip(*campaigns, strict=True)
+    ratios, variances, pair_variances, processes = zip(*campaigns, strict=True)
     logarithms = np.log([ratio.value for ratio in ratios])
     count = len(ratios)
-    if count < REPLICATED:
+    if count < MIN_CAMPAIGNS:
         value = math.exp(logarithms.mean())
         low, high = min(ratio.low for ratio in ratios), max(ratio.high for ratio in ratios)
     else:
         log_value, log_low, log_high = location(logarithms, LEVEL)
         value = math.exp(log_value)
         low, high = np.exp([log_low, log_high])
-    between = math.nan
+    sd_between = math.nan
     if count > 1:
-        between = math.sqrt(max(0.0, float(logarithms.var(ddof=1)) - float(np.mean(variances))))
-    spread = Spread(count, math.sqrt(float(np.mean(pairs))), between, min(processes))
+        sd_between = math.sqrt(max(0.0, float(logarithms.var(ddof=1)) - float(np.mean(variances))))
+    spread = Spread(count, math.sqrt(float(np.mean(pair_variances))), sd_between, min(processes))
     return Ratio(value, float(low), float(high), cases, spread)

@@ -12,7 +12,7 @@ from ladder.statistics.verdicts import EQUAL, FASTER, MARGIN, SLOWER, UNDECIDED,
 
 AS_CLAIMED, LESS, MORE = "as claimed", "less than claimed", "more than claimed"
 NO_EFFECT, OPPOSITE, NOT_TESTED = "no effect", "the opposite", "not tested"
-WORDS = AS_CLAIMED, MORE, LESS, NO_EFFECT, OPPOSITE, UNDECIDED, NOT_TESTED
+VERDICTS = AS_CLAIMED, MORE, LESS, NO_EFFECT, OPPOSITE, UNDECIDED, NOT_TESTED
 # The verdicts, and what the interval of the ratio does; the first rule that holds decides. `docs/how-to/verdict.md` has
 # the same words.
 RULES = {
@@ -67,29 +67,29 @@ def decide(ratio: Ratio | None, lower: float, upper: float = math.inf) -> Answer
         inverse = decide(ratio.inverse(), 1 / upper, 1 / lower)
         return Answer(inverse.verdict, ratio, lower, upper, inverse.detectable)
     if lower == 0:
-        verdict = at_most(ratio, upper)
+        verdict = decide_upper_bound(ratio, upper)
     elif lower == upper == 1:
-        verdict = equal(ratio)
+        verdict = decide_equality(ratio)
     else:
-        verdict = faster(ratio, lower, upper)
+        verdict = decide_speed_up(ratio, lower, upper)
     return Answer(verdict, ratio, lower, upper, ratio.detectable())
 
 
-def at_most(ratio: Ratio, upper: float) -> str:
+def decide_upper_bound(ratio: Ratio, upper: float) -> str:
     """The verdict on a claim of an upper bound."""
     if ratio.low > upper:
         return LESS
     return AS_CLAIMED if ratio.high <= upper * (1 + MARGIN) else UNDECIDED
 
 
-def equal(ratio: Ratio) -> str:
+def decide_equality(ratio: Ratio) -> str:
     """The verdict on a claim of equality."""
     if ratio.low > 1 + MARGIN or ratio.high < 1 / (1 + MARGIN):
         return OPPOSITE
     return UNDECIDED if equal_within(ratio.low, ratio.high) is None else AS_CLAIMED
 
 
-def faster(ratio: Ratio, lower: float, upper: float) -> str:
+def decide_speed_up(ratio: Ratio, lower: float, upper: float) -> str:
     """The verdict on a claim of a speed-up, of at least `lower` times if `upper` is infinite."""
     outcome = outcome_of(ratio.low, ratio.high)
     if outcome == FASTER:  # the other side is

@@ -68,7 +68,7 @@ def summary(processes: Sequence[Sequence[float]]) -> Summary:
     """
     times = require_processes(processes, "the case")
     pooled = np.sort(np.concatenate(times))
-    _, low, high = exp(location(log_medians(times), 0.95))
+    _, low, high = exp_or_inf(location(log_medians(times), 0.95))
     k = max(median_rank(pooled.size, 0.95), 1)
     low, high, median = min(low, pooled[k - 1]), max(high, pooled[-k]), median_of(pooled)
     half_width = max(high - median, median - low) / median
@@ -112,6 +112,7 @@ def require_processes(processes: Sequence[Sequence[float]], context: str) -> lis
 
 
 def log_medians(processes: list[np.ndarray]) -> np.ndarray:
+    """The logarithm of each process's median."""
     return np.log([median_of(times) for times in processes])
 
 
@@ -121,8 +122,9 @@ def median_of(times: np.ndarray) -> float:
     return ordered[half] if times.size % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def exp(logarithms: ArrayLike) -> np.ndarray:
-    with np.errstate(over="ignore"):  # a very wide interval ends at inf
+def exp_or_inf(logarithms: ArrayLike) -> np.ndarray:
+    """The exponentials; inf, without a warning, where one overflows, as the end of a very wide interval does."""
+    with np.errstate(over="ignore"):
         return np.exp(logarithms)
 
 
@@ -175,7 +177,7 @@ def median_rank(n: int, level: float) -> int:
 def rank_of(ways: Iterable[int], total: int, level: float) -> int:
     """Largest k with 2 P(count < k) <= 1 - level, where `ways[c]` of `total` outcomes give the count c."""
     allowed = int((1 - level) / 2 * 2**53) * total >> 53  # in integers, because 2**n exceeds a float for many values
-    return next(k for k, below in enumerate(accumulate(ways)) if below > allowed)
+    return next(k for k, cumulative in enumerate(accumulate(ways)) if cumulative > allowed)
 
 
 def require_level(level: float) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ladder.statistics.intervals import exp, location, log_medians, median_of, require_processes
+from ladder.statistics.intervals import exp_or_inf, location, log_medians, median_of, require_processes
 from ladder.statistics.verdicts import THRESHOLD, detectable_half_widths, shift_between
 
 LEVEL = 0.99
@@ -82,5 +82,5 @@ def ratio_with_interval(
     value: float, logarithms: tuple[float, float, float], cases: tuple[tuple[str, str, str, str], ...]
 ) -> Ratio:
     """A ratio whose interval, given as logarithms (centre, low, high), is extended to contain the value."""
-    _, low, high = exp(logarithms)
+    _, low, high = exp_or_inf(logarithms)
     return Ratio(value, float(min(low, value)), float(max(high, value)), cases)

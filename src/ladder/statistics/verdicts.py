@@ -15,7 +15,7 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.statistics.intervals import (
     between_ranks,
-    exp,
+    exp_or_inf,
     location,
     log_medians,
     mean_and_error,
@@ -46,7 +46,7 @@ class Verdict:
     detectable: float
 
     @property
-    def within(self) -> int | None:
+    def equal_percent(self) -> int | None:
         """The per cent within which the two are equal, a whole number; None beyond MARGIN."""
         return equal_within(self.low, self.high)
 
@@ -106,9 +106,9 @@ def compare(
         )
     level = require_level(level)
     centre, low, high = location(a - b, level) if paired else shift_between(a, b, level)
-    ratio, ratio_low, ratio_high = exp([centre, low, high])
+    ratio, ratio_low, ratio_high = exp_or_inf([centre, low, high])
     outcome = outcome_of(ratio_low, ratio_high, threshold)
-    detectable = (1 + threshold) * exp(detectable_half_widths(level) * max(high - centre, centre - low)) - 1
+    detectable = (1 + threshold) * exp_or_inf(detectable_half_widths(level) * max(high - centre, centre - low)) - 1
     return Verdict(outcome, float(ratio), float(ratio_low), float(ratio_high), float(detectable))
 
 

@@ -21,10 +21,10 @@ from ladder.planning import configuration
 from ladder.records import campaigns, documents, kinds, record
 from ladder.records.case import Case
 from ladder.store import TABLES, ceilings, collect
-from ladder.store.publish import pack, replace
+from ladder.store.publish import pack, replace_files
 
 # What a process reports of its GPU under load.
-STATE = ("clock", "memory_clock", "temperature", "power")
+STATE_FIELDS = ("clock", "memory_clock", "temperature", "power")
 
 
 def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> None:
@@ -41,9 +41,9 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
     if not records:
         raise LadderError(f"The campaign {name} has no records: measure it with `snakemake claims`.")
     for path, content in records.items():
-        require_of_campaign(path, content, note)
-    first = next(iter(records.values()))
-    kinds.require_published_kind(note["machine"], first["description"])
+        require_same_campaign(path, content, note)
+    first_record = next(iter(records.values()))
+    kinds.require_published_kind(note["machine"], first_record["description"])
     require_below_ceilings(records, experiments, margin)
     tables: dict[str, list[pd.DataFrame]] = {table: [] for table in TABLES}
     for content in records.values():
@@ -54,19 +54,19 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
                 tables[table] += rows
     frames = {table: pd.DataFrame(rows) for table, rows in tables.items()}
     commits = Counter(revision.format(content["source"]) for content in records.values())
-    about = {
+    publication = {
         "machine": note["machine"],
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
         "sources": [revision.parse(commit) | {"cases": cases} for commit, cases in commits.items()],
         "cases": len(records),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
-        "description": first["description"],
+        "description": first_record["description"],
         "conditions": conditions(records.values()),
         "campaign": note,
     }
     contents: dict[str, bytes | str] = {f"{table}.csv.gz": pack(frame, table) for table, frame in frames.items()}
-    contents["machine.json"] = json.dumps(about, indent=1) + "\n"
-    replace(campaigns.PUBLISHED / name, contents)
+    contents["machine.json"] = json.dumps(publication, indent=1) + "\n"
+    replace_files(campaigns.PUBLISHED / name, contents)
 
 
 def conditions(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def conditions(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     Clocks are in MHz, the temperature is in degrees Celsius and the power in watts.
     """
     states = [process["state"] for content in records for process in content["processes"] if "state" in process]
-    values = {name: [state[name] for state in states if name in state] for name in STATE}
-    return {name: [min(known), median(known), max(known)] for name, known in values.items() if known}
+    values = {name: [state[name] for state in states if name in state] for name in STATE_FIELDS}
+    return {name: [min(reported), median(reported), max(reported)] for name, reported in values.items() if reported}
 
 
 def key_of(content: Mapping[str, Any]) -> str:
@@ -84,17 +84,17 @@ def key_of(content: Mapping[str, Any]) -> str:
     return "/".join(content[name] for name in ("workload", "variant", "case"))
 
 
-def require_of_campaign(path: Path, content: Mapping[str, Any], note: Mapping[str, Any]) -> None:
+def require_same_campaign(path: Path, content: Mapping[str, Any], note: Mapping[str, Any]) -> None:
     """Refuse a record of another campaign, commit or, outside of a cluster, host."""
     recorded = {"campaign": content.get("campaign"), "commit": content["source"]["commit"]}
     expected = {"campaign": note["name"], "commit": note["commit"]}
     if not content["slurm"]:
         recorded["host"], expected["host"] = content.get("host"), note["host"]
-    for what, value in expected.items():
-        if recorded[what] != value:
+    for field, value in expected.items():
+        if recorded[field] != value:
             raise LadderError(
-                f"{path} is of the {what} {recorded[what]}, and the campaign {note['name']} of {value}: delete it and "
-                "continue with `snakemake claims`."
+                f"{path} is of the {field} {recorded[field]}, and the campaign {note['name']} of {value}: delete it "
+                "and continue with `snakemake claims`."
             )
 
 

@@ -26,7 +26,7 @@ def summarise(paths: Sequence[Path | str], margin: float) -> dict[str, Any]:
 
     {flops, bandwidth, cache_bytes, margin, cuda, rows}: `flops`, {precision: FLOP/s of one core}, is the best of
     products on any number of threads, so that a core that was busy meanwhile doesn't lower it; `bandwidth` is B/s of
-    all cores, from streams; `cuda` has the same of a GPU, if one was measured; `rows` are those of `row`, one a record.
+    all cores, from streams; `cuda` has the same of a GPU, if one was measured; `rows` has a `rate_row` for each.
 
     Fused multiply-adds may raise the rate of products of their precision, but set no ceiling alone: tensor cores can
     be faster.
@@ -52,14 +52,14 @@ def summarise(paths: Sequence[Path | str], margin: float) -> dict[str, Any]:
                 fused_rates.append((limits["flops"], precision, rate))
             else:
                 limits["flops"][precision] = max(limits["flops"].get(precision, 0.0), rate)
-        summary["rows"].append(row({name: content[name] for name in CASE}, work, samples))
+        summary["rows"].append(rate_row({name: content[name] for name in CASE}, work, samples))
     for flops, precision, rate in fused_rates:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)
     return summary
 
 
-def row(case: dict[str, str], work: int, samples: Sequence[float]) -> dict[str, Any]:
+def rate_row(case: dict[str, str], work: int, samples: Sequence[float]) -> dict[str, Any]:
     """A case's best and median rate, {workload, variant, case, device, best, median, unit}, from samples in seconds."""
     rates = {"best": work / min(samples), "median": work / statistics.median(samples)}
     return case | rates | {"unit": "B/s" if work_column(case["workload"]) == "bytes" else "FLOP/s"}

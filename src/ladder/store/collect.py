@@ -25,13 +25,14 @@ from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
 from ladder.records import campaigns, checksums, record
 from ladder.records.case import Case
-from ladder.store import PUBLISHED, TABLES, headers, machine_families, stored
+from ladder.store import PUBLISHED, TABLES, headers, machine_families, table_files
 
-KEY = ["machine", "workload", "variant", "case"]
+# The columns that identify a case.
+CASE_COLUMNS = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
 RUN_AVERAGES = ("joules", "sustained")
 # Entries of a record that say where, and in which stretch of measuring, it was made.
-PLACE = ("campaign", "host")
+ORIGIN_FIELDS = ("campaign", "host")
 # Added once more to the numbers of processes for each further campaign, so that no two processes of a case share one.
 PROCESS_OFFSET = 1000
 
@@ -77,29 +78,29 @@ def case_columns(machine: str, experiment: str, workload: str, variant: str, slu
 
 def rows_of(document: Mapping[str, Any], columns: dict[str, Any]) -> dict[str, Any]:
     """The rows that a record adds to each table, {table: [row]}; `columns` are those of its case."""
-    of_record = columns | {"device": document["device"], "converged": document["converged"]} | document["cost"]
-    of_record["commit"] = revision.format(document["source"])
-    of_record |= {name: document[name] for name in PLACE if name in document}
+    record_columns = columns | {"device": document["device"], "converged": document["converged"]} | document["cost"]
+    record_columns["commit"] = revision.format(document["source"])
+    record_columns |= {name: document[name] for name in ORIGIN_FIELDS if name in document}
     if document.get("gpus"):
-        of_record["gpu"] = " ".join(document["gpus"])
+        record_columns["gpu"] = " ".join(document["gpus"])
     rows: dict[str, list[dict[str, Any]]] = {"samples": [], "checks": [], "curves": [], "traces": []}
     for number, process in enumerate(document["processes"]):
         threads = max(process["threads"]["runtimes"].values(), default=1)
-        of_process = of_record | process.get("facts", {}) | {"process": number, "threads_found": threads}
+        process_columns = record_columns | process.get("facts", {}) | {"process": number, "threads_found": threads}
         if "ranks" in process["threads"]:
-            of_process["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
+            process_columns["nodes"] = len({rank["node"] for rank in process["threads"]["ranks"]})
         reasons = process.get("state", {}).get("reasons")
         if reasons is not None:
-            of_process["throttled"] = not THROTTLING.isdisjoint(reasons)
+            process_columns["throttled"] = not THROTTLING.isdisjoint(reasons)
         has_cold_start = document["protocol"].get("cold_start", True)
-        of_calls = {"cold_start": process["setup"] + process["first"]} if has_cold_start else {}
-        of_calls |= {name: process["state"][name] for name in RUN_AVERAGES if name in process.get("state", {})}
+        call_columns = {"cold_start": process["setup"] + process["first"]} if has_cold_start else {}
+        call_columns |= {name: process["state"][name] for name in RUN_AVERAGES if name in process.get("state", {})}
         rows["samples"] += [
-            of_process | {"sample": index, "phase": "total", "seconds": seconds} | of_calls
+            process_columns | {"sample": index, "phase": "total", "seconds": seconds} | call_columns
             for index, seconds in enumerate(process["samples"])
         ]
         rows["samples"] += [
-            of_process | {"sample": index, "phase": phase, "seconds": seconds} | imbalance(process, index, phase)
+            process_columns | {"sample": index, "phase": phase, "seconds": seconds} | imbalance(process, index, phase)
             for index, phases in enumerate(process["phases"])
             for phase, seconds in phases.items()
         ]
@@ -126,7 +127,7 @@ def imbalance(process: Mapping[str, Any], index: int, phase: str) -> dict[str, f
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """The machine and the case of a row."""
-    return tuple(row[name] for name in KEY)
+    return tuple(row[name] for name in CASE_COLUMNS)
 
 
 def published_parts(
@@ -136,17 +137,17 @@ def published_parts(
 
     Rows of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
     """
-    of_campaigns = [folder for folder in folders if is_campaign(folder)]
-    labels = machine_families.labels(of_campaigns)
-    parts = [published_rows(folder, name, experiment, set(), labels) for folder in of_campaigns]
+    campaign_folders = [folder for folder in folders if is_campaign(folder)]
+    labels = machine_families.labels(campaign_folders)
+    parts = [published_rows(folder, name, experiment, set(), labels) for folder in campaign_folders]
     parts = [
         part.assign(process=part["process"] + PROCESS_OFFSET * number) for number, part in enumerate(parts) if len(part)
     ]
     measured_again = {
-        (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[KEY].to_numpy()
+        (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[CASE_COLUMNS].to_numpy()
     }
-    others = [folder for folder in folders if folder not in of_campaigns]
-    return [*parts, *(published_rows(folder, name, experiment, new_keys | measured_again) for folder in others)]
+    other_folders = [folder for folder in folders if folder not in campaign_folders]
+    return [*parts, *(published_rows(folder, name, experiment, new_keys | measured_again) for folder in other_folders)]
 
 
 def is_campaign(folder: Path | str) -> bool:
@@ -165,10 +166,10 @@ def published_rows(
 
     Cases whose keys are in `new_keys` are skipped. Cases on GPUs get the label of their machine in `labels`, if any.
     """
-    frame = stored.published(folder, name, experiment)
+    frame = table_files.read_published(folder, name, experiment)
     if frame.empty:
         return frame
-    is_replaced = pd.MultiIndex.from_frame(frame[KEY]).isin(new_keys)
+    is_replaced = pd.MultiIndex.from_frame(frame[CASE_COLUMNS]).isin(new_keys)
     frame = frame[~is_replaced].dropna(axis="columns", how="all")
     if frame.empty:
         return pd.DataFrame()
@@ -185,14 +186,16 @@ def write_table(folder: Path | str, name: str, frame: pd.DataFrame) -> None:
     """Write a table as CSV with a header; an integer stays an integer, even in a column with missing values."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     if frame.empty:
-        frame = pd.DataFrame(columns=headers.required(name))
+        frame = pd.DataFrame(columns=headers.required_columns(name))
     frame.convert_dtypes().to_csv(Path(folder) / f"{name}.csv", index=False)
 
 
-def join(folders: Sequence[Path | str], out: Path | str) -> None:
+def join_samples(folders: Sequence[Path | str], out: Path | str) -> None:
     """Write the one tidy table of the study, with the samples of all experiments, a row per sample."""
     frames = [
-        frame for frame in (stored.read(Path(folder) / "samples.csv", "samples") for folder in folders) if len(frame)
+        frame
+        for frame in (table_files.read(Path(folder) / "samples.csv", "samples") for folder in folders)
+        if len(frame)
     ]
     if not frames:
         raise LadderError("The table would be empty: no record was found and nothing is published.")

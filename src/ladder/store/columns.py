@@ -84,7 +84,7 @@ KEYS = {
     "traces": (*CASE_KEY, "process", "lane", "name", "start"),
     "missing": CASE_KEY,
 }
-SHARED = {
+SHARED_MEANINGS = {
     "dtype": "the type of the arrays",
     "seed": "the seed of the inputs",
     "source": "the data set of the images",
@@ -120,7 +120,7 @@ def find(table: str, name: str, workload: str) -> Column | None:
         return harness[name]
     if name.isupper():
         return Column(f"the environment variable `{name}`", STRING)
-    return (as_columns(SHARED) | of_workload(workload)).get(name)
+    return (as_columns(SHARED_MEANINGS) | of_workload(workload)).get(name)
 
 
 def describe(table: str, name: str, workload: str) -> Column:

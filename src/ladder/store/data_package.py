@@ -21,7 +21,7 @@ from ladder.records import documents
 from ladder.store import TABLES, columns
 
 ROOT = Path("results/published")
-FILE = "datapackage.json"
+FILE_NAME = "datapackage.json"
 # What a row of each table is.
 ROWS = {
     "samples": "a timed call, or one phase of a pass",
@@ -42,15 +42,15 @@ def folders(root: Path = ROOT) -> list[Path]:
     """The folders of published machines, then those of campaigns in the order in which they began."""
     machines = sorted(path.parent for path in Path(root).glob("*/machine.json"))
     campaigns = [path.parent for path in Path(root).glob("campaigns/*/machine.json")]
-    return [*machines, *sorted(campaigns, key=lambda folder: (about(folder)["campaign"]["began"], folder.name))]
+    return [*machines, *sorted(campaigns, key=lambda folder: (publication(folder)["campaign"]["began"], folder.name))]
 
 
-def about(folder: Path) -> dict[str, Any]:
+def publication(folder: Path) -> dict[str, Any]:
     """What `machine.json` says of a published folder."""
     return documents.read(Path(folder) / "machine.json", "publication")
 
 
-def when(note: Mapping[str, Any]) -> str | None:
+def date_in_words(note: Mapping[str, Any]) -> str | None:
     """When the samples of a published folder were measured, by its `machine.json`, in words; None if it isn't said."""
     if "campaign" in note:
         return f"{note['campaign']['began'][:10]}, when its campaign began"
@@ -73,7 +73,7 @@ def package(root: Path = ROOT) -> dict[str, Any]:
         "title": "Published measurements of ladder",
         "description": "Times of numerical kernels of neural networks, with their checks; README.md explains the files",
         "licenses": [{"name": "MIT", "title": "MIT License"}],
-        "folders": [contents(folder, parts, root) for folder, parts in frames.items()],
+        "folders": [folder_entry(folder, parts, root) for folder, parts in frames.items()],
         "resources": [
             resource(folder, table, frame, root) for folder, parts in frames.items() for table, frame in parts.items()
         ],
@@ -99,17 +99,17 @@ def read(path: Path) -> pd.DataFrame | None:
         raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
 
 
-def contents(folder: Path, parts: Mapping[str, pd.DataFrame], root: Path) -> dict[str, Any]:
+def folder_entry(folder: Path, parts: Mapping[str, pd.DataFrame], root: Path) -> dict[str, Any]:
     """What a folder holds: its machine, campaign, commits, processors, and the number of its cases by system."""
-    content = about(folder)
-    note, (cores, gpus) = content.get("campaign", {}), processors(content["description"])
+    content = publication(folder)
+    campaign, (cores, gpus) = content.get("campaign", {}), processors(content["description"])
     systems = Counter(parts["samples"][[*columns.CASE_KEY[1:]]].drop_duplicates()["workload"])
     return {
         "path": folder.relative_to(root).as_posix(),
         "machine": content["machine"],
-        "campaign": note.get("name"),
+        "campaign": campaign.get("name"),
         "published": content.get("published"),
-        "began": note.get("began"),
+        "began": campaign.get("began"),
         "cores": cores,
         "gpus": gpus,
         "commits": [source["commit"] for source in content.get("sources", [])],
@@ -141,21 +141,21 @@ def resource(folder: Path, table: str, frame: pd.DataFrame, root: Path) -> dict[
 
 def field(table: str, frame: pd.DataFrame, name: str) -> dict[str, str]:
     """The field of a column."""
-    filled = frame[frame[name] != ""]
-    described = {workload: columns.describe(table, name, workload) for workload in filled["workload"].unique()}
-    of_harness = columns.CASE | columns.TABLES[table]
-    if not described and name in of_harness:
-        described = {"": of_harness[name]}
+    filled_rows = frame[frame[name] != ""]
+    described = {workload: columns.describe(table, name, workload) for workload in filled_rows["workload"].unique()}
+    harness_columns = columns.CASE | columns.TABLES[table]
+    if not described and name in harness_columns:
+        described = {"": harness_columns[name]}
     meanings: dict[str, list[str]] = {}
     for workload, column in described.items():
         meanings.setdefault(column.meaning, []).append(workload)
     kind = next((column.kind for column in described.values() if column.kind), None)
     unit = next((column.unit for column in described.values() if column.unit), None)
-    entry = {"name": name, "type": kind_of(filled[name].unique(), kind), "description": joined(meanings)}
+    entry = {"name": name, "type": kind_of(filled_rows[name].unique(), kind), "description": join_meanings(meanings)}
     return entry | ({"unit": unit} if unit else {})
 
 
-def joined(meanings: Mapping[str, list[str]]) -> str:
+def join_meanings(meanings: Mapping[str, list[str]]) -> str:
     """The meanings of a column, {meaning: workloads}, as one text."""
     if len(meanings) < 2:
         return next(iter(meanings), "empty in this file")
@@ -174,7 +174,7 @@ def kind_of(values: pd.Series, start: str | None = None) -> str:
     return next((kind for kind in candidates if all(map(PATTERNS[kind].fullmatch, values))), columns.STRING)
 
 
-def text(package: Mapping[str, Any]) -> str:
+def to_json(package: Mapping[str, Any]) -> str:
     """A package as JSON with a field a line, so that a change shows as few lines."""
     lines = json.dumps(package, indent=1, ensure_ascii=False)
     return INNERMOST.sub(lambda match: re.sub(r"\n *", " ", match[0]), lines) + "\n"

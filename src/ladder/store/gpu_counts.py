@@ -3,7 +3,7 @@
 IMAGES is the size that the verb `generate` sets to the number of images (`harness/generation.py`), and GPUS the tuning
 that every variant of the device `offload` has.
 
-Publishing writes the times to the small file TIMES, so that `generate` need not read all measurements.
+Publishing writes the times to the small file TIMES_FILE, so that `generate` need not read all measurements.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ladder.records import documents
 if TYPE_CHECKING:
     import pandas as pd
 
-TIMES = "cards.json"
+TIMES_FILE = "cards.json"
 IMAGES, GPUS = "images", "gpus"
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The contents of TIMES for a frame of timed calls: a dict for each case that has IMAGES and GPUS.
+    """The contents of TIMES_FILE for a frame of timed calls: a dict for each case that has IMAGES and GPUS.
 
     Cases without a cold start are skipped.
     """
@@ -41,8 +41,8 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
             {
                 "workload": case.workload,
                 "variant": case.variant,
-                "sizes": without(case.sizes, IMAGES),
-                "tuning": without(case.tuning, GPUS),
+                "sizes": drop_key(case.sizes, IMAGES),
+                "tuning": drop_key(case.tuning, GPUS),
                 GPUS: case.tuning[GPUS],
                 IMAGES: case.sizes[IMAGES],
                 "seconds": quotients.median_time(study.processes(rows)),
@@ -52,7 +52,7 @@ def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return cases
 
 
-def without(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+def drop_key(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Sizes or tunings without the one of this name."""
     return {key: value for key, value in values.items() if key != name}
 
@@ -75,10 +75,10 @@ def published_times(
 
 
 def times_files(model: str, folder: Path | str) -> Iterator[Path]:
-    """The paths of TIMES of the published machines with GPUs of a model."""
-    for path in sorted(Path(folder).glob(f"*/{TIMES}")):
-        about = documents.read(path.parent / "machine.json", "publication")
-        if any(gpu["name"] == model for gpu in about["description"]["gpus"]):
+    """The paths of TIMES_FILE of the published machines with GPUs of a model."""
+    for path in sorted(Path(folder).glob(f"*/{TIMES_FILE}")):
+        publication = documents.read(path.parent / "machine.json", "publication")
+        if any(gpu["name"] == model for gpu in publication["description"]["gpus"]):
             yield path
 
 
@@ -91,7 +91,7 @@ def times_of(path: Path, conditions: Mapping[str, Any]) -> dict[int, dict[int, t
     return times
 
 
-def best(times: Mapping[int, Mapping[int, tuple[float, float]]], images: int, max_gpus: int) -> int:
+def best_count(times: Mapping[int, Mapping[int, tuple[float, float]]], images: int, max_gpus: int) -> int:
     """The number of GPUs, at most `max_gpus`, with which a process generates `images` images fastest.
 
     `times` are as `published_times` gives them. Of equal durations that with fewer GPUs wins; 1 without any times.

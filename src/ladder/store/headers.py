@@ -13,15 +13,15 @@ from ladder.records.files import write_atomically
 from ladder.store import TABLES, columns
 
 
-def required(table: str) -> list[str]:
+def required_columns(table: str) -> list[str]:
     """The columns that every table of this name has."""
     return [*columns.CASE, *columns.TABLES[table]]
 
 
-def complete(text: str, table: str) -> str:
+def complete_header(text: str, table: str) -> str:
     """The text of a CSV table with the columns that it lacks, empty; unchanged if it lacks none."""
     names, *rows = [*csv.reader(io.StringIO(text))] if text.strip() else [[]]
-    missing = [name for name in required(table) if name not in names]
+    missing = [name for name in required_columns(table) if name not in names]
     if not missing:
         return text
     lines = io.StringIO()
@@ -40,10 +40,10 @@ def complete_published(folder: Path) -> None:
             text = gzip.decompress(path.read_bytes()).decode()
         except (OSError, EOFError, ValueError) as error:
             raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
-        if (completed := complete(text, table)) != text:
-            write_atomically(path, pack(completed))
+        if (completed := complete_header(text, table)) != text:
+            write_atomically(path, compress(completed))
 
 
-def pack(text: str) -> bytes:
+def compress(text: str) -> bytes:
     """A text compressed, without a time stamp: the same measurements give the same bytes."""
     return gzip.compress(text.encode(), mtime=0)

@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 
 from ladder.records import documents
-from ladder.store import stored
+from ladder.store import table_files
 
-CASE = ["variant", "case"]
+CASE_COLUMNS = ["variant", "case"]
 
 
 def labels(folders: Sequence[Path | str]) -> dict[str, tuple[str, int]]:
@@ -24,13 +24,13 @@ def labels(folders: Sequence[Path | str]) -> dict[str, tuple[str, int]]:
 
     Machines that keep their own label are missing.
     """
-    abouts = [documents.read(Path(folder) / "machine.json", "publication") for folder in folders]
-    campaigns = Counter(about["machine"] for about in abouts)
-    gpus = {about["machine"]: len(about["description"]["gpus"]) for about in abouts}
+    publications = [documents.read(Path(folder) / "machine.json", "publication") for folder in folders]
+    campaigns = Counter(publication["machine"] for publication in publications)
+    gpus = {publication["machine"]: len(publication["description"]["gpus"]) for publication in publications}
     families: dict[tuple[str, ...], set[str]] = {}
-    for about in abouts:
-        if gpus[about["machine"]]:
-            families.setdefault(models(about["description"]), set()).add(about["machine"])
+    for publication in publications:
+        if gpus[publication["machine"]]:
+            families.setdefault(models(publication["description"]), set()).add(publication["machine"])
     result: dict[str, tuple[str, int]] = {}
     for family in families.values():
         label = max(family, key=lambda machine: (campaigns[machine], gpus[machine], machine))
@@ -55,15 +55,15 @@ def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: tup
     name, count = label
     if not 0 < gpus <= count:
         return frame
-    return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE]).isin(cases), name))
+    return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE_COLUMNS]).isin(cases), name))
 
 
 @functools.cache
 def cases_on_gpus(folder: Path | str, experiment: str) -> tuple[int, pd.MultiIndex]:
     """The most GPUs that a case of an experiment used, and its cases on GPUs, in a published folder."""
-    samples = stored.published(folder, "samples", experiment)
+    samples = table_files.read_published(folder, "samples", experiment)
     if "gpu" not in samples:  # as in a folder without a sample of the experiment
-        return 0, pd.MultiIndex.from_tuples([], names=CASE)
+        return 0, pd.MultiIndex.from_tuples([], names=CASE_COLUMNS)
     gpus = samples["gpu"].dropna().str.count(" ") + 1
-    cases = samples.loc[gpus.index, CASE].drop_duplicates()
+    cases = samples.loc[gpus.index, CASE_COLUMNS].drop_duplicates()
     return max(gpus, default=0), pd.MultiIndex.from_frame(cases)

@@ -17,13 +17,13 @@ from ladder.errors import LadderError, pluralize
 from ladder.machine import revision
 from ladder.records import kinds, record
 from ladder.records.files import write_atomically
-from ladder.store import collect, gpu_counts, headers, stored
+from ladder.store import collect, gpu_counts, headers, table_files
 from ladder.store.study import where
 
 # The result of `make test-gpu` on this machine, if it was run.
 GPU_TESTS = "results/tests-gpu.json"
 # The columns that identify a case of an experiment.
-EXPERIMENT_KEY = ["experiment", *collect.KEY]
+EXPERIMENT_KEY = ["experiment", *collect.CASE_COLUMNS]
 
 
 def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str, keep: bool = False) -> None:
@@ -41,58 +41,62 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
     measured = {key: case for key, case in planned.items() if Path(record.path_of(machine, key)).exists()}
     if not measured:
         raise LadderError("There is nothing to publish: no record was found on this machine. Run `snakemake` first.")
-    earlier = {name: earlier_rows(folder, name, machine) if keep else pd.DataFrame() for name in collect.TABLES}
+    published_tables = {
+        name: published_rows(folder, name, machine) if keep else pd.DataFrame() for name in collect.TABLES
+    }
     replaced = {(machine, *key.split("/")) for key in measured}
-    kept = {name: drop_cases(frame, collect.KEY, replaced) for name, frame in earlier.items()}
-    if kept["samples"].reindex(columns=["commit"]).isna().any(axis=None):
+    kept_tables = {name: drop_cases(frame, collect.CASE_COLUMNS, replaced) for name, frame in published_tables.items()}
+    if kept_tables["samples"].reindex(columns=["commit"]).isna().any(axis=None):
         raise LadderError(
             f"{folder} was published before the commit of each case was recorded, so its cases can't be kept: "
             "publish it whole."
         )
     records = [record.read(record.path_of(machine, key)) for key in measured]
-    if disturbed := [entry for entry in records if entry["protocol"].get("share_machine")]:
+    if disturbed_records := [entry for entry in records if entry["protocol"].get("share_machine")]:
         raise LadderError(
-            f"{pluralize(len(disturbed), 'case')} can't be published, because other jobs ran meanwhile: measure again "
-            "with `share_machine: false` in the protocol."
+            f"{pluralize(len(disturbed_records), 'case')} can't be published, because other jobs ran meanwhile: "
+            "measure again with `share_machine: false` in the protocol."
         )
-    frames = merge(kept, collect_tables(add_published(plans, earlier, measured)))
+    frames = merge(kept_tables, collect_tables(add_published(plans, published_tables, measured)))
     records.sort(key=lambda entry: entry["started"])
     kinds.require_published_kind(machine, records[-1]["description"], replaced=None if keep else folder)
-    commits = [commit for *_, commit in dict.fromkeys(keys_of(kept["samples"], [*collect.KEY, "commit"]))]
+    commits = [
+        commit for *_, commit in dict.fromkeys(keys_of(kept_tables["samples"], [*collect.CASE_COLUMNS, "commit"]))
+    ]
     contents: dict[str, bytes | str] = {f"{name}.csv.gz": pack(frame, name) for name, frame in frames.items()}
     calls = frames["samples"][frames["samples"]["phase"] == "total"]
     if times := gpu_counts.rows_of(calls):
-        contents[gpu_counts.TIMES] = json.dumps(times, indent=1) + "\n"
+        contents[gpu_counts.TIMES_FILE] = json.dumps(times, indent=1) + "\n"
     if Path(GPU_TESTS).exists():
         contents[Path(GPU_TESTS).name] = Path(GPU_TESTS).read_bytes()
-    about = {
+    publication = {
         "machine": machine,
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
         "sources": sources([*commits, *(revision.format(entry["source"]) for entry in records)]),
-        "cases": len(frames["samples"][collect.KEY].drop_duplicates()),
+        "cases": len(frames["samples"][collect.CASE_COLUMNS].drop_duplicates()),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": records[-1]["description"],
     }
-    contents["machine.json"] = json.dumps(about, indent=1) + "\n"
-    replace(folder, contents)
+    contents["machine.json"] = json.dumps(publication, indent=1) + "\n"
+    replace_files(folder, contents)
     if not times:
-        (folder / gpu_counts.TIMES).unlink(missing_ok=True)
+        (folder / gpu_counts.TIMES_FILE).unlink(missing_ok=True)
 
 
-def replace(folder: Path, contents: Mapping[str, bytes | str]) -> None:
+def replace_files(folder: Path, contents: Mapping[str, bytes | str]) -> None:
     """Replace files of a folder, {name: text or bytes}, only after all of them are written beside it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as staging:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as temporary:
         for name, content in contents.items():
-            write_atomically(Path(staging, name), content)
+            write_atomically(Path(temporary, name), content)
         for name in contents:
-            Path(staging, name).replace(folder / name)
+            Path(temporary, name).replace(folder / name)
 
 
-def earlier_rows(folder: Path, name: str, machine: str) -> pd.DataFrame:
+def published_rows(folder: Path, name: str, machine: str) -> pd.DataFrame:
     """A machine's rows of a published table; none if nothing is published yet."""
     exists = any(folder.glob("*.csv.gz"))
-    return where(stored.published(folder, name), machine=machine) if exists else pd.DataFrame()
+    return where(table_files.read_published(folder, name), machine=machine) if exists else pd.DataFrame()
 
 
 def keys_of(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -125,7 +129,7 @@ def collect_tables(plans: Sequence[Mapping[str, Any]]) -> dict[str, pd.DataFrame
     with tempfile.TemporaryDirectory() as temporary:
         for plan in plans:
             collect.collect(plan, temporary)
-            parts.append(stored.load(temporary))
+            parts.append(table_files.load(temporary))
     return {name: collect.concatenate([tables[name] for tables in parts]) for name in collect.TABLES}
 
 
@@ -138,7 +142,7 @@ def merge(kept: Mapping[str, pd.DataFrame], new: Mapping[str, pd.DataFrame]) -> 
 
 def pack(frame: pd.DataFrame, table: str) -> bytes:
     """A table as compressed CSV with all columns of the harness: the same measurements give the same bytes."""
-    return headers.pack(headers.complete(frame.convert_dtypes().to_csv(index=False), table))
+    return headers.compress(headers.complete_header(frame.convert_dtypes().to_csv(index=False), table))
 
 
 def sources(commits: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,13 +6,13 @@ from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 from ladder.store import data_package, headers, published_readme
 
-RENEW = "ladder package"  # the command that writes them
+COMMAND = "ladder package"  # the command that writes them
 
 
 def contents(root: Path = data_package.ROOT) -> dict[str, str]:
     """{name of a file: its text} for the published folders below `root`. Raises LadderError."""
     package = data_package.package(root)
-    return {data_package.FILE: data_package.text(package), "README.md": published_readme.render(package)}
+    return {data_package.FILE_NAME: data_package.to_json(package), "README.md": published_readme.render(package)}
 
 
 def write(root: Path = data_package.ROOT) -> None:

@@ -99,7 +99,7 @@ def render(package: Mapping[str, Any]) -> str:
         files=table(["file", "a row is"], [[f"`{name}.csv.gz`", title] for name, title in ROWS.items()]),
         keys=table(["file", "key"], [[f"`{name}`", code(key)] for name, key in columns.KEYS.items()]),
         harness_columns=table(["column", "files", "unit", "meaning"], harness_rows()),
-        shared_columns=meanings_table(columns.as_columns(columns.SHARED)),
+        shared_columns=meanings_table(columns.as_columns(columns.SHARED_MEANINGS)),
         system_columns=table(["system", "column", "unit", "meaning"], system_rows(package)),
     )
 

@@ -15,11 +15,11 @@ import pandas as pd
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.records import record
-from ladder.store import collect, data_package, roofs, stored, study
+from ladder.store import collect, data_package, roofs, study, table_files
 
 RECORDS = Path("results/records")
-CASE = ["variant", "case"]
-RECORDED, OF_CAMPAIGNS, OF_MACHINE = "records", "campaigns", "machine"  # the values of the column `origin`
+CASE_COLUMNS = ["variant", "case"]
+FROM_RECORDS, FROM_CAMPAIGNS, FROM_MACHINE = "records", "campaigns", "machine"  # the values of the column `origin`
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Results:
     """What a machine measured of a system: the rows of its timed calls, and a Study that has only its ceilings.
 
     `processors` are those of the published machine in words; empty if nothing is published of it. A row has the columns
-    of `samples` and `origin`, one of RECORDED, OF_CAMPAIGNS and OF_MACHINE.
+    of `samples` and `origin`, one of FROM_RECORDS, FROM_CAMPAIGNS and FROM_MACHINE.
     """
 
     machine: str
@@ -42,8 +42,8 @@ def load(workload: str, machines: Sequence[str] = ()) -> dict[str, Results]:
     Raises LadderError for an unknown system, and for a machine without results of it.
     """
     workloads.workload_path(workload)
-    with_ceilings = {name for name in workloads.names() if roofs.stated_ceiling(name)}
-    parts = read({workload, *with_ceilings}, machines)
+    ceiling_workloads = {name for name in workloads.names() if roofs.stated_ceiling(name)}
+    parts = read({workload, *ceiling_workloads}, machines)
     measured = [
         name for name, frames in sorted(parts.items()) if any((rows["workload"] == workload).any() for rows in frames)
     ]
@@ -51,16 +51,16 @@ def load(workload: str, machines: Sequence[str] = ()) -> dict[str, Results]:
         require_measured(workload, machine, measured)
     if not measured:
         raise LadderError(f"There are no stored results of {workload}: measure some with `snakemake`.")
-    return {machine: of_machine(workload, machine, parts[machine]) for machine in measured}
+    return {machine: results_of_machine(workload, machine, parts[machine]) for machine in measured}
 
 
-def names(results: Iterable[Results]) -> list[str]:
+def parameter_names(results: Iterable[Results]) -> list[str]:
     """The names of the sizes and tunings of stored cases, in the order of their slugs."""
     slugs = dict.fromkeys(slug for machine_results in results for slug in machine_results.calls["case"].unique())
     return list(dict.fromkeys(pair.partition("=")[0] for slug in slugs for pair in slug.split(",")))
 
 
-def require_some(matches: Mapping[str, Any], filters: Mapping[str, str], workload: str) -> None:
+def require_matches(matches: Mapping[str, Any], filters: Mapping[str, str], workload: str) -> None:
     """Refuse filters that no stored case matches; `matches` are the matches by machine."""
     if not any(matches.values()):
         wanted = ", ".join(f"{name}={value}" for name, value in filters.items())
@@ -75,41 +75,45 @@ def require_measured(workload: str, machine: str, measured: Sequence[str]) -> No
     if machine in measured:
         return
     measured = measured or list(load(workload))
-    longer = [name for name in measured if machine in name]
-    hint = f" Did you mean {enumerate_words(map(repr, longer), 'or')}?" if longer else did_you_mean(machine, measured)
+    longer_names = [name for name in measured if machine in name]
+    hint = (
+        f" Did you mean {enumerate_words(map(repr, longer_names), 'or')}?"
+        if longer_names
+        else did_you_mean(machine, measured)
+    )
     raise LadderError(
         f"No results of {workload} on {machine} are stored: there are some on {', '.join(measured)}.{hint}"
     )
 
 
-def of_machine(workload: str, machine: str, frames: Sequence[pd.DataFrame]) -> Results:
+def results_of_machine(workload: str, machine: str, frames: Sequence[pd.DataFrame]) -> Results:
     """The Results of a system from a machine's rows by origin, which include those of its ceilings."""
     ceilings = {machine: roofs.of_samples(collect.concatenate(frames))}
-    of_system = [rows[rows["workload"] == workload] for rows in frames]
-    calls = by_precedence([first_experiments(rows) for rows in of_system if len(rows)])
+    system_frames = [rows[rows["workload"] == workload] for rows in frames]
+    calls = select_first_origins([first_experiments(rows) for rows in system_frames if len(rows)])
     return Results(machine, calls, study.Study({}, machine, roofs=ceilings), processors_of(machine))
 
 
 def processors_of(machine: str) -> str:
     """The processors of a published machine in words; empty if nothing is published of it."""
-    published = map(data_package.about, data_package.folders())
-    described = next((about["description"] for about in published if about["machine"] == machine), None)
-    return ", ".join(filter(None, reversed(data_package.processors(described)))) if described else ""
+    published_rows = map(data_package.publication, data_package.folders())
+    description = next((about["description"] for about in published_rows if about["machine"] == machine), None)
+    return ", ".join(filter(None, reversed(data_package.processors(description)))) if description else ""
 
 
 def read(systems: Collection[str], machines: Collection[str] = ()) -> dict[str, list[pd.DataFrame]]:
     """The rows of timed calls of some systems, {machine: [rows of one origin]}: of these machines, or of all."""
     parts: dict[str, list[pd.DataFrame]] = {}
-    for number, (origin, frame) in enumerate([*recorded(systems, machines), *published(systems, machines)]):
+    for number, (origin, frame) in enumerate([*record_rows(systems, machines), *published_rows(systems, machines)]):
         if len(frame):
             calls = frame[frame["phase"] == "total"].assign(origin=origin)
-            apart = calls["process"] + collect.PROCESS_OFFSET * number * (origin == OF_CAMPAIGNS)
-            parts.setdefault(calls["machine"].iloc[0], []).append(calls.assign(process=apart))
+            process_numbers = calls["process"] + collect.PROCESS_OFFSET * number * (origin == FROM_CAMPAIGNS)
+            parts.setdefault(calls["machine"].iloc[0], []).append(calls.assign(process=process_numbers))
     return parts
 
 
-def recorded(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield (RECORDED, rows) for each machine that has records below this folder."""
+def record_rows(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield (FROM_RECORDS, rows) for each machine that has records below this folder."""
     for folder in sorted(RECORDS.glob("*")):
         if machines and folder.name not in machines:
             continue
@@ -119,38 +123,38 @@ def recorded(systems: Collection[str], machines: Collection[str]) -> Iterator[tu
             key = (content[name] for name in ("workload", "variant", "case"))
             rows += collect.rows_of(content, collect.case_columns(folder.name, "", *key))["samples"]
         if rows:
-            yield RECORDED, stored.consolidate(stored.with_integers(pd.DataFrame(rows)))
+            yield FROM_RECORDS, table_files.consolidate(table_files.with_integers(pd.DataFrame(rows)))
 
 
-def published(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield (OF_CAMPAIGNS or OF_MACHINE, rows) for each published folder of these machines, campaigns first."""
+def published_rows(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield (FROM_CAMPAIGNS or FROM_MACHINE, rows) for each published folder of these machines, campaigns first."""
     for folder in reversed(data_package.folders()):
-        if machines and data_package.about(folder)["machine"] not in machines:
+        if machines and data_package.publication(folder)["machine"] not in machines:
             continue
         path = folder / "samples.csv.gz"
         lines = select_lines(path, systems)
-        frame = stored.parse(path, "samples", partial(list, lines), is_part=True)
-        yield OF_CAMPAIGNS if collect.is_campaign(folder) else OF_MACHINE, frame
+        frame = table_files.parse(path, "samples", partial(list, lines), is_part=True)
+        yield FROM_CAMPAIGNS if collect.is_campaign(folder) else FROM_MACHINE, frame
 
 
 def select_lines(path: Path, systems: Collection[str]) -> list[str]:
     """The header of a published table and its lines of some systems."""
-    header, *lines = stored.published_lines(path, "samples")
+    header, *lines = table_files.published_lines(path, "samples")
     return [header, *(line for line in lines if line.split(",", 3)[2] in systems)]
 
 
-def by_precedence(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def select_first_origins(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """The rows of all frames, each case from the first origin that has it: frames are in the order of origins."""
     origins: dict[tuple[Any, ...], str] = {}
     parts = []
     for frame in frames:
         origin = frame["origin"].iloc[0]
-        cases = frame[CASE].itertuples(index=False, name=None)
+        cases = frame[CASE_COLUMNS].itertuples(index=False, name=None)
         parts.append(frame[[origins.setdefault(case, origin) == origin for case in cases]])
     return collect.concatenate(parts)
 
 
 def first_experiments(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of each case in the first experiment that has it: the others repeat the same samples."""
-    first = rows.groupby(CASE)["experiment"].transform("first")
+    first = rows.groupby(CASE_COLUMNS)["experiment"].transform("first")
     return rows[rows["experiment"] == first].dropna(axis="columns", how="all")

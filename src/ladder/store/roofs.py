@@ -31,37 +31,39 @@ if TYPE_CHECKING:
 
 # The kinds of ceilings, as workloads state them, that shares of each rate refer to.
 PRODUCTS, STREAMS, MULTIPLY_ADDS = (FLOPS,), (BANDWIDTH, RAISES_BANDWIDTH), (FUSED,)
+# The units of rates, by the column of the work.
 UNITS = {"flops": "FLOP/s", "bytes": "B/s"}
-KIND = ["workload", "device", "precision", "threads", "kernel"]
-CASE = ["workload", "variant", "case", "device"]
-OF_PROCESS = ["experiment", "campaign", "process"]
-COLUMNS = [*dict.fromkeys(CASE + KIND + OF_PROCESS), "cache", "seconds", *UNITS]
+# The columns that identify a kind of ceiling, a case, and a process of a case.
+KIND_COLUMNS = ["workload", "device", "precision", "threads", "kernel"]
+CASE_COLUMNS = ["workload", "variant", "case", "device"]
+PROCESS_COLUMNS = ["experiment", "campaign", "process"]
+COLUMNS = [*dict.fromkeys(CASE_COLUMNS + KIND_COLUMNS + PROCESS_COLUMNS), "cache", "seconds", *UNITS]
 QUANTILE = 0.9
 
 
 def of_samples(samples: pd.DataFrame) -> dict[str, Any]:
-    """{rows}: the best case of each KIND among a machine's timed calls, with its rate in FLOP/s or B/s."""
-    calls = with_ceilings(samples.reindex(columns=COLUMNS))
+    """{rows}: the best case of each kind (KIND_COLUMNS) in a machine's timed calls, and its rate in FLOP/s or B/s."""
+    calls = samples_with_ceilings(samples.reindex(columns=COLUMNS))
     calls = calls[calls["device"].isin(("host", "cuda"))].reset_index(drop=True)
     work = map_workloads(calls, work_column)
     calls = calls.assign(best=calls["flops"].where(work == "flops", calls["bytes"]) / calls["seconds"], work=work)
     calls = calls[(calls["work"] == "flops") | ((calls["cache"] == "cold") & has_stream(calls))]
-    calls = of_processes(calls)
-    best = calls.loc[calls.groupby(KIND, dropna=False)["best"].idxmax()] if len(calls) else calls
+    calls = rates_of_cases(calls)
+    best = calls.loc[calls.groupby(KIND_COLUMNS, dropna=False)["best"].idxmax()] if len(calls) else calls
     units = best["work"].map(UNITS)
-    return {"rows": best.assign(unit=units)[[*CASE, "best", "unit"]].to_dict("records")}
+    return {"rows": best.assign(unit=units)[[*CASE_COLUMNS, "best", "unit"]].to_dict("records")}
 
 
-def of_processes(calls: pd.DataFrame) -> pd.DataFrame:
+def rates_of_cases(calls: pd.DataFrame) -> pd.DataFrame:
     """One row for each case, with the QUANTILE over its processes of the median rate of each."""
     if calls.empty:
         return calls
-    case = [*dict.fromkeys(CASE + KIND), "work"]
-    by_process = calls.groupby(case + OF_PROCESS, dropna=False)["best"].median()
+    case = [*dict.fromkeys(CASE_COLUMNS + KIND_COLUMNS), "work"]
+    by_process = calls.groupby(case + PROCESS_COLUMNS, dropna=False)["best"].median()
     return by_process.groupby(level=case, dropna=False).quantile(QUANTILE).reset_index()
 
 
-def with_ceilings(samples: pd.DataFrame) -> pd.DataFrame:
+def samples_with_ceilings(samples: pd.DataFrame) -> pd.DataFrame:
     """The samples of workloads that have a literal CEILING."""
     return samples[map_workloads(samples, stated_ceiling).notna()]
 
@@ -81,7 +83,9 @@ def of_study(study: Study) -> dict[str, Any]:
     """The ceilings of a study's subject, as those of `of_samples`."""
     frames = [frame.reindex(columns=COLUMNS) for frame in map(study.samples, study.tables) if len(frame)]
     return of_samples(
-        pd.concat([frame for frame in map(with_ceilings, frames) if len(frame)] or [pd.DataFrame(columns=COLUMNS)])
+        pd.concat(
+            [frame for frame in map(samples_with_ceilings, frames) if len(frame)] or [pd.DataFrame(columns=COLUMNS)]
+        )
     )
 
 

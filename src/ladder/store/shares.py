@@ -34,7 +34,7 @@ def rate(
     is_memory = kind in (BANDWIDTH, RAISES_BANDWIDTH) or not cost.flops
     value, unit = (cost.bytes, "B/s") if is_memory else (cost.flops, "FLOP/s")
     kinds, precision = ((BANDWIDTH,), None) if is_memory else ((FLOPS,), cost.precision)
-    device = devices.of(case).CEILINGS
+    device = devices.of(case).CEILING_DEVICE
     threads = case.cores if device == "host" else None
     best = ceiling_rates.best(ceilings, kinds, device, threads, precision=precision)
     if not best or (case.cache != "cold" and is_memory):

@@ -4,7 +4,7 @@ Samples of different cases are never pooled. If a query that needs one case, suc
 several, which differ in some tuning, it takes the first in the order of the plan (`first_case`). No case is picked by
 its time, and all tables show the same one.
 
-The queries of a `Study` are about one machine, its subject; `of` returns the study with another subject. An unknown
+The queries of a `Study` are about one machine, its subject; `for_machine` returns it with another one. An unknown
 experiment, column or case gives an empty frame, never an error: the same queries work whatever was measured.
 """
 
@@ -23,9 +23,10 @@ import pandas as pd
 from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.statistics import quotients, selection
-from ladder.store import PUBLISHED, ceiling_rates, roofs, stored
+from ladder.store import PUBLISHED, ceiling_rates, roofs, table_files
 
 NO_ROWS = pd.DataFrame()
+# The columns that identify a case, and those that identify its record in an experiment.
 CASE = ["workload", "variant", "case"]
 RECORD = ["machine", "experiment", *CASE]
 
@@ -47,7 +48,7 @@ class Study:
     published: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def of(self, machine: str | None) -> Study:
+    def for_machine(self, machine: str | None) -> Study:
         """The same study about another machine."""
         other = replace(self, subject=machine)
         object.__setattr__(other, "answers", self.answers)
@@ -77,7 +78,7 @@ class Study:
     def machines(self) -> list[str]:
         """The names of the machines with measurements, published ones last."""
         frames = [tables["samples"] for tables in self.tables.values()]
-        return ordered({name for frame in frames if len(frame) for name in frame["machine"].unique()})
+        return sort_machines({name for frame in frames if len(frame) for name in frame["machine"].unique()})
 
     @property
     def description(self) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def load(
     Its subject is `machine` if that has measurements, else the first published one. Raises LadderError if the file
     has no ceilings of a published machine of the tables.
     """
-    tables = {Path(folder).name: stored.load(folder) for folder in folders}
+    tables = {Path(folder).name: table_files.load(folder) for folder in folders}
     about = {described_name(path): read_description(path) for path in descriptions}
     notes = campaigns_of(descriptions)
     for note in notes.values():  # a machine of which only campaigns are published
@@ -133,7 +134,7 @@ def load(
         for name in machines:
             if name.endswith(PUBLISHED) and name not in study.roofs:
                 raise LadderError(f"{ceilings} has no ceilings of {name}. Delete it and make it again.")
-    return study.of(machine if machine in machines else next(iter(machines), None))
+    return study.for_machine(machine if machine in machines else next(iter(machines), None))
 
 
 def described_name(path: Path | str) -> str:
@@ -168,7 +169,7 @@ def read_description(path: Path | str) -> dict[str, Any]:
     return documents.read(path, "description")
 
 
-def ordered(machines: Iterable[str]) -> list[str]:
+def sort_machines(machines: Iterable[str]) -> list[str]:
     """Names of machines, published ones last."""
     return sorted(machines, key=lambda name: (name.endswith(PUBLISHED), name))
 
@@ -215,7 +216,7 @@ def processes(rows: pd.DataFrame) -> list[list[float]]:
     return [by_process[process] for process in sorted(by_process)]
 
 
-def of_first_processes(rows: pd.DataFrame) -> pd.DataFrame:
+def rows_of_first_processes(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of the first process of each case; later campaigns have larger numbers of processes."""
     return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
 
@@ -235,7 +236,7 @@ def cases(*frames: pd.DataFrame) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(dict.fromkeys(case for column_values in columns_of for case in zip(*column_values, strict=True)))
 
 
-def passes(phases: pd.DataFrame) -> pd.DataFrame:
+def pass_totals(phases: pd.DataFrame) -> pd.DataFrame:
     """Rows of some phases of a case, those of one pass added up to one row."""
     if phases.empty:
         return phases
@@ -258,7 +259,7 @@ def phase_times(phases: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def middle(rows: pd.DataFrame) -> float | None:
+def median_time(rows: pd.DataFrame) -> float | None:
     """Seconds of a case: the median over processes of each process's median; None without rows."""
     return quotients.median_time(processes(rows)) if len(rows) else None
 
@@ -273,7 +274,7 @@ def energy(frame: pd.DataFrame) -> float | None:
     return float(rows.groupby("process")["joules"].median().median()) if len(rows) else None
 
 
-def of_processes(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+def process_values(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """A case's rows, one for each process that has a value in a column, with this value as `seconds`."""
     rows = first_case(frame).dropna(subset=column) if column in frame else NO_ROWS
     return rows.assign(seconds=rows[column]).drop_duplicates("process") if len(rows) else rows
@@ -281,7 +282,7 @@ def of_processes(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def sustained(frame: pd.DataFrame) -> pd.DataFrame:
     """A case's rows, one for each process, with the mean seconds of a run in a long sequence of runs."""
-    return of_processes(frame, "sustained")
+    return process_values(frame, "sustained")
 
 
 def largest_size(frame: pd.DataFrame) -> pd.DataFrame:
@@ -292,7 +293,7 @@ def largest_size(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[size == size[frame["flops"] == frame["flops"].max()].min()]
 
 
-def count(frame: pd.DataFrame, columns: Sequence[str] = CASE) -> int:
+def count_cases(frame: pd.DataFrame, columns: Sequence[str] = CASE) -> int:
     """The number of distinct cases among some rows, or of distinct values of these columns."""
     return len(frame[columns].drop_duplicates()) if len(frame) else 0
 

@@ -24,7 +24,7 @@ from ladder.records.files import write_atomically
 FOLDER = Path("results/cache/tables")
 
 
-def recall(table: Path, key: str, part: str = "") -> bytes | None:
+def load_part(table: Path, key: str, part: str = "") -> bytes | None:
     """The cached bytes of a part of a table, b"" if the table has no such part; None if the key has no valid entry."""
     with contextlib.suppress(OSError, ValueError, zlib.error), path_of(table).open("rb") as file:
         digest, _, line = file.readline().partition(b" ")
@@ -34,26 +34,27 @@ def recall(table: Path, key: str, part: str = "") -> bytes | None:
             return b""
         start, length, digest = header["parts"][part]
         file.seek(start, 1)
-        packed = file.read(length)
-        return zlib.decompress(packed) if digest_of(packed) == digest else None
+        compressed = file.read(length)
+        return zlib.decompress(compressed) if digest_of(compressed) == digest else None
     return None
 
 
-def keep(table: Path, key: str, parts: Mapping[str, bytes]) -> None:
+def store_parts(table: Path, key: str, parts: Mapping[str, bytes]) -> None:
     """Cache the parts of a table, {part: bytes}, in place of its earlier ones; does nothing if they can't be written.
 
     The file is a line, `digest of the header, header as JSON`, then the compressed parts.
     """
     if not FOLDER.parents[1].is_dir():
         return
-    packed = {name: zlib.compress(content, level=1) for name, content in parts.items()}
-    starts = itertools.accumulate(map(len, packed.values()), initial=0)
+    compressed = {name: zlib.compress(content, level=1) for name, content in parts.items()}
+    starts = itertools.accumulate(map(len, compressed.values()), initial=0)
     ranges = {
-        name: (start, len(part), digest_of(part)) for start, (name, part) in zip(starts, packed.items(), strict=False)
+        name: (start, len(part), digest_of(part))
+        for start, (name, part) in zip(starts, compressed.items(), strict=False)
     }
     line = (json.dumps({"key": full_key(key), "parts": ranges}) + "\n").encode()
     with contextlib.suppress(LadderError):
-        write_atomically(path_of(table), b"".join([digest_of(line).encode(), b" ", line, *packed.values()]))
+        write_atomically(path_of(table), b"".join([digest_of(line).encode(), b" ", line, *compressed.values()]))
 
 
 def path_of(table: Path) -> Path:
@@ -63,7 +64,7 @@ def path_of(table: Path) -> Path:
 
 def full_key(key: str) -> str:
     """A key with the digests of the code that reads tables, and the versions of Python, NumPy and pandas."""
-    code = [digest_of(Path(__file__).with_name(name).read_bytes()) for name in ("stored.py", "table_cache.py")]
+    code = [digest_of(Path(__file__).with_name(name).read_bytes()) for name in ("table_files.py", "table_cache.py")]
     return " ".join([key, *code, sys.version.split()[0], np.__version__, pd.__version__])
 
 

@@ -34,12 +34,12 @@ def whole_number(text, minimum):
     return int(text)
 
 
-def at_least(minimum):
+def number_at_least(minimum):
     """The argparse type of numbers of at least `minimum`."""
     return lambda text: number(text, lambda value: value >= minimum, f"of at least {minimum}")
 
 
-def above(limit):
+def number_above(limit):
     """The argparse type of numbers above `limit`."""
     return lambda text: number(text, lambda value: value > limit, f"above {limit}")
 
@@ -79,10 +79,10 @@ def read_configuration(paths):
     from ladder.catalogue import locations  # here, because most verbs don't need it
     from ladder.planning import configuration
 
-    files = [*filter(Path.exists, [configuration.shipped()]), *paths]
+    files = [*filter(Path.exists, [configuration.default_file()]), *paths]
     if not files:
         raise LadderError(
-            f"There is no {configuration.SHIPPED} here: work in a clone of the repository, or name another "
+            f"There is no {configuration.DEFAULT_FILE} here: work in a clone of the repository, or name another "
             "configuration by --configfile."
         )
     config = configuration.load(files)
@@ -115,7 +115,7 @@ def data_paths(folder, *cases):
 
     for case in cases:
         soundness.require_sound(case)
-        trial.require(case.workload, case.sizes)
+        trial.require_valid(case.workload, case.sizes)
     names = {datasets.name_of(case.workload, case.sizes) for case in cases} - {None}
     return {name: f"{folder}/{name}" for name in names}
 
@@ -141,19 +141,19 @@ def print_json(options, document):
 
     Every document has the verb's name as `verb` and a list `results`; what isn't known or finite is null.
     """
-    text = json.dumps({"verb": options.verb} | finite(document), indent=1, allow_nan=False) + "\n"
+    text = json.dumps({"verb": options.verb} | replace_nonfinite(document), indent=1, allow_nan=False) + "\n"
     if options.json == "-":
         print(text, end="")
     else:
         write_atomically(options.json, text)
 
 
-def finite(value):
+def replace_nonfinite(value):
     """A value for JSON, with None in place of numbers that aren't finite."""
     if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
+        return {name: replace_nonfinite(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [replace_nonfinite(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

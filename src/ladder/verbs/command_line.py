@@ -33,7 +33,7 @@ def parser(names: Iterable[str] = VERBS, describes: bool = False) -> argparse.Ar
         if examples := getattr(module, "EXAMPLES", None):
             verb.epilog, verb.formatter_class = f"examples:\n{examples}", argparse.RawDescriptionHelpFormatter
         module.add_arguments(verb)
-        verb.set_defaults(run=module.run, times=getattr(module, "TIMES", False))
+        verb.set_defaults(run=module.run, times_cases=getattr(module, "TIMES_CASES", False))
     return top
 
 

@@ -7,7 +7,15 @@ from ladder.harness import case_arguments, comparison
 from ladder.harness.progress import Progress
 from ladder.records.files import require_writable
 from ladder.verbs import stored_comparison
-from ladder.verbs.arguments import INTERRUPTED, above, add_json, at_least_one, at_least_two, data_paths, print_json
+from ladder.verbs.arguments import (
+    INTERRUPTED,
+    add_json,
+    at_least_one,
+    at_least_two,
+    data_paths,
+    number_above,
+    print_json,
+)
 
 EXAMPLES = """\
   ladder compare gemm/tiled/form=nn,m=512,n=512,k=512,dtype=float64,source=random,seed=1,cache=cold,threads=1 \\
@@ -15,7 +23,7 @@ EXAMPLES = """\
   ladder compare gemm/tiled gemm/blas m=512 n=512 k=512
 `ladder run` ranks two or more, and sweeps tunings."""
 # This verb times cases, and holds the machine's lock itself while it does.
-TIMES = True
+TIMES_CASES = True
 
 
 def add_arguments(parser):
@@ -24,13 +32,19 @@ def add_arguments(parser):
     stored_comparison.add_arguments(parser)
     parser.add_argument("--samples", type=at_least_one, default=10, help="samples per process (default: 10)")
     parser.add_argument(
-        "--detect", type=above(0), default=0.05, help="relative difference to be detectable at the end (default: 0.05)"
+        "--detect",
+        type=number_above(0),
+        default=0.05,
+        help="relative difference to be detectable at the end (default: 0.05)",
     )
     parser.add_argument(
         "--max-pairs", type=at_least_two, default=30, help="maximum number of pairs of processes (default: 30)"
     )
     parser.add_argument(
-        "--cap", type=above(0), default=600, help="maximum seconds, except for the first two pairs (default: 600)"
+        "--cap",
+        type=number_above(0),
+        default=600,
+        help="maximum seconds, except for the first two pairs (default: 600)",
     )
     parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")

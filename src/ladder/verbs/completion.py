@@ -29,10 +29,10 @@ def run(options):
     elif options.what == "variants":
         print(*(f"{name}/{variant}" for name in workloads.names() for variant in workloads.variants(name)), sep="\n")
     else:
-        print(shtab.complete(annotated(command_line.parser(describes=True)), options.what))
+        print(shtab.complete(annotate(command_line.parser(describes=True)), options.what))
 
 
-def annotated(parser):
+def annotate(parser):
     """The parser, with what shtab completes in place of arguments: names, and paths for other texts."""
     (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     for action in (action for verb in verbs.choices.values() for action in verb._actions):

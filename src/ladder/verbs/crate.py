@@ -20,11 +20,11 @@ def add_arguments(parser):
 def run(options):
     root = Path(options.out).parent
     copies = run_crate.copy_workflow(options.snakefile, root)
-    document = run_crate.document(root, copies, options.configuration, options.results, beginning())
+    document = run_crate.document(root, copies, options.configuration, options.results, run_start())
     write_atomically(options.out, json.dumps(document, indent=1) + "\n")
 
 
-def beginning():
+def run_start():
     """When the last run began in this folder, None if that isn't known."""
     try:
         return datetime.fromtimestamp(status.read()["began"] / 1e9, UTC)

@@ -6,7 +6,7 @@ from ladder.catalogue import datasets, workloads
 from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.report import figures
-from ladder.store import stored
+from ladder.store import table_files
 
 
 def add_arguments(parser):
@@ -25,7 +25,7 @@ def add_arguments(parser):
 def run(options):
     inputs, constants = {}, figures.constants(options.name)
     if constants["EXPERIMENTS"]:
-        inputs["tables"] = {Path(folder).name: stored.load(folder) for folder in options.tables}
+        inputs["tables"] = {Path(folder).name: table_files.load(folder) for folder in options.tables}
         if missing := set(constants["EXPERIMENTS"]) - set(inputs["tables"]):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
     if constants["USES_CEILINGS"]:

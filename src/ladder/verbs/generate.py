@@ -32,7 +32,7 @@ def run(options):
     gpus = count_gpus(options, formats, request.sizes)
     case = generation.case_of(options.workload, formats, request.sizes, gpus, len(os.sched_getaffinity(0)))
     environment.enter(environment.of_worker(case))
-    with lease_devices(case) as variables, bar(images) as advance:
+    with lease_devices(case) as variables, progress_bar(images) as advance:
         os.environ.update(variables)
         generation.write(formats, options.output, images, generation.chunks(case, formats, request.inputs, advance))
 
@@ -49,15 +49,15 @@ def count_gpus(options, formats, sizes):
     from ladder.catalogue import workloads
     from ladder.store import gpu_counts
 
-    other_sizes = gpu_counts.without(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
+    other_sizes = gpu_counts.drop_key(workloads.complete(options.workload, sizes), gpu_counts.IMAGES)
     times = gpu_counts.published_times(
         options.workload, other_sizes, *formats.VARIANTS["offload"], gpus[0]["name"], options.published
     )
-    return gpu_counts.best(times, sizes[gpu_counts.IMAGES], len(gpus))
+    return gpu_counts.best_count(times, sizes[gpu_counts.IMAGES], len(gpus))
 
 
 @contextlib.contextmanager
-def bar(images):
+def progress_bar(images):
     """Show a progress bar, if stderr is a terminal; yields a function that adds to the number of finished images."""
     from rich.console import Console
     from rich.progress import Progress

@@ -30,10 +30,10 @@ def run(options):
     if options.rungs:
         search_folders(options.configfile)
         if options.json:
-            print_json(options, {"results": [ladder(workload) for workload in workloads.names()]})
+            print_json(options, {"results": [workload_document(workload) for workload in workloads.names()]})
             return
         for workload in workloads.names():
-            print(*rungs(workload), sep="\n", end="\n\n")
+            print(*workload_lines(workload), sep="\n", end="\n\n")
         return
     config = read_configuration(options.configfile)
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
@@ -42,7 +42,7 @@ def run(options):
     machine = targets.of_cluster(targets.site()) if options.cluster else targets.this_machine(config | changes)
     planned = plan.plan(config, machine)
     if options.json:
-        print_json(options, {"cores": machine["cpu"].cores, "results": [described(item) for item in planned]})
+        print_json(options, {"cores": machine["cpu"].cores, "results": [case_document(item) for item in planned]})
         return
     for item in planned:
         print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
@@ -54,21 +54,21 @@ def run(options):
 
 def search_folders(paths):
     """Search the folders of variants that the configuration names, if there is one: the rungs need no other key."""
-    if paths or configuration.shipped().exists():
+    if paths or configuration.default_file().exists():
         read_configuration(paths)
 
 
-def described(item):
+def case_document(item):
     """A planned case as JSON; `skipped` is the reason for skipping it, null if it runs."""
     reason = item.skipped and str(item.skipped)
     return {"experiment": item.experiment, "case": item.case.key, "machine": item.machine, "skipped": reason}
 
 
-def ladder(workload):
+def workload_document(workload):
     """A workload's sizes and rungs as JSON: sizes and tunings are words as the verb prints them."""
     return {
         "workload": workload,
-        "sizes": [size(*item) for item in workloads.load(workload).SIZES.items()],
+        "sizes": [size_text(*item) for item in workloads.load(workload).SIZES.items()],
         "rungs": [
             {
                 "variant": variant,
@@ -85,26 +85,26 @@ def ladder(workload):
 def tunings_of(workload, variant):
     """A variant's tunings, each as `name`, `name=choices` or `name=default`."""
     values, kinds = setup_arguments.defaults(workload, variant), setup_arguments.tunings(workload, variant)
-    return [tuning(name, kind, values.get(name)) for name, (kind, _) in kinds.items()]
+    return [tuning_text(name, kind, values.get(name)) for name, (kind, _) in kinds.items()]
 
 
-def rungs(workload):
+def workload_lines(workload):
     """The printed lines of a workload: its sizes, then each rung with its device, its idea and its tunings."""
-    yield f"{workload}: {', '.join(size(*item) for item in workloads.load(workload).SIZES.items())}"
+    yield f"{workload}: {', '.join(size_text(*item) for item in workloads.load(workload).SIZES.items())}"
     for variant, idea in workloads.rungs(workload).items():
         device = workloads.constants(workload, variant)["DEVICE"]
         tunings = ", ".join(tunings_of(workload, variant))
         yield f"  {variant:<20}{device:<10}{idea}{f' ({tunings})' * bool(tunings)}"
 
 
-def size(name, kind):
+def size_text(name, kind):
     """A size as `name`, `name=choices` or `name=default`; `kind` is a type, a tuple of choices or the default."""
     if isinstance(kind, type):
         return name
     return f"{name}={'|'.join(map(str, kind)) if isinstance(kind, tuple) else kind}"
 
 
-def tuning(name, kind, default):
+def tuning_text(name, kind, default):
     """A tuning as `name`, `name=choices` or `name=default`."""
     words = "|".join(setup_arguments.choices(kind))
     return name + f"={words or default}" * bool(words or default is not None)

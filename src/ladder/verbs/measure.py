@@ -4,7 +4,7 @@ from pathlib import Path
 
 from ladder.errors import pluralize
 from ladder.harness.measure import Interruption, measure
-from ladder.harness.progress import Progress, Silence
+from ladder.harness.progress import Progress, SilentProgress
 from ladder.machine import description, processes, programs, variables
 from ladder.planning import configuration
 from ladder.records.case import Case
@@ -12,7 +12,7 @@ from ladder.records.files import require_writable
 from ladder.verbs.arguments import add_measuring, data_paths, parse_object, read_ceilings, write_json
 
 # This verb times a case, and holds the machine's lock itself while it does.
-TIMES = True
+TIMES_CASES = True
 
 
 def add_arguments(parser):
@@ -48,15 +48,15 @@ def run(options):
             options.granted,
             options.launcher,
             variables.of_prelude() if options.prelude else {},
-            progress=Silence() if is_job else Progress(),
+            progress=SilentProgress() if is_job else Progress(),
         )
     except Interruption as interruption:
         if is_job or not interruption.results:
             raise
-        keep(case, interruption.results, Path(options.out).with_suffix(".interrupted.json"))
+        write_interrupted_results(case, interruption.results, Path(options.out).with_suffix(".interrupted.json"))
 
 
-def keep(case, results, path):
+def write_interrupted_results(case, results, path):
     """Write the results of an interrupted measurement. Raises KeyboardInterrupt with a sentence on them."""
     write_json(path, {"case": case.key, "processes": results})
     count = pluralize(len(results), "process")

@@ -14,6 +14,6 @@ def run(options):
 
     results = study.load(options.folders, options.machine, options.description, options.roofs)
     with theme.context():
-        drawn = overview.draw(results)
+        figure = overview.draw(results)
         for suffix in figures.FORMATS:
-            theme.save(drawn, f"{options.out}.{suffix}")
+            theme.save(figure, f"{options.out}.{suffix}")

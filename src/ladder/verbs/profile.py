@@ -6,7 +6,7 @@ EXAMPLES = """\
   ladder profile gemm/tiled m=512 n=512 k=512
   ladder profile gemm/cuda_tiled m=4096 n=4096 k=4096"""
 # This verb runs a case, and holds the machine's lock itself while it does.
-TIMES = True
+TIMES_CASES = True
 
 
 def add_arguments(parser):

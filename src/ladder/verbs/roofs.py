@@ -1,6 +1,6 @@
 """Write the ceilings of all machines (JSON): from ceiling experiments or, if published, from all of their cases."""
 
-from ladder.store import PUBLISHED, collect, stored, study
+from ladder.store import PUBLISHED, collect, study, table_files
 from ladder.verbs.arguments import write_json
 
 
@@ -12,14 +12,14 @@ def add_arguments(parser):
 
 def run(options):
     results = study.load(options.folders, None)
-    local = {name: results.of(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED)}
+    local = {name: results.for_machine(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED)}
     write_json(options.out, local | published_ceilings(options.published))
 
 
 def published_ceilings(folders):
     """The ceilings of every published machine over all its cases, by the machine's name in the tables."""
     frames = {}
-    for samples in (stored.published(folder, "samples") for folder in folders):
+    for samples in (table_files.read_published(folder, "samples") for folder in folders):
         frames.setdefault(samples["machine"].iloc[0], []).append(samples)
     tables = {name: {"all": {"samples": collect.concatenate(parts)}} for name, parts in frames.items()}
     return {name + PUBLISHED: study.Study(table, name).ceilings for name, table in tables.items()}

@@ -4,13 +4,13 @@ import contextlib
 import sys
 
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import INTERRUPTED, above, add_json, at_least_one, at_least_two, print_json
+from ladder.verbs.arguments import INTERRUPTED, add_json, at_least_one, at_least_two, number_above, print_json
 
 EXAMPLES = """\
   ladder run gemm/tiled gemm/blas m=512 n=512 k=512 threads=1 --quick
   ladder run gemm/cuda_tiled m=4096 n=4096 k=4096 --sweep bm=32,64,128 --sweep bn=32,64,128"""
 # This verb times cases, and holds the machine's lock itself while it does.
-TIMES = True
+TIMES_CASES = True
 
 
 def add_arguments(parser):
@@ -30,13 +30,17 @@ def add_arguments(parser):
     )
     parser.add_argument("--samples", type=at_least_one, help="samples per process (default: 10; --quick: 5)")
     parser.add_argument(
-        "--detect", type=above(0), help="relative difference to be detectable at the end (default: 0.05; --quick: 0.1)"
+        "--detect",
+        type=number_above(0),
+        help="relative difference to be detectable at the end (default: 0.05; --quick: 0.1)",
     )
     parser.add_argument(
         "--processes", type=at_least_two, help="maximum number of processes per case (default: 30; --quick: 6)"
     )
     parser.add_argument(
-        "--cap", type=above(0), help="maximum seconds, except for the first three processes (default: 120; --quick: 12)"
+        "--cap",
+        type=number_above(0),
+        help="maximum seconds, except for the first three processes (default: 120; --quick: 12)",
     )
     parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
     add_json(parser)
@@ -72,7 +76,7 @@ def run(options):
 
 def seconds(text):
     """A time such as 30 or 30s, for argparse."""
-    return above(0)(text.removesuffix("s"))
+    return number_above(0)(text.removesuffix("s"))
 
 
 def limits(options):
@@ -82,10 +86,8 @@ def limits(options):
     from ladder.harness.ranking import QUICK, Limits
 
     base = QUICK if options.quick else Limits()
-    named = {"samples": options.samples, "detect": options.detect, "cap": options.cap}
-    changed = replace(base, **{name: value for name, value in named.items() if value is not None})
+    overrides = {"samples": options.samples, "detect": options.detect, "cap": options.cap}
+    limits = replace(base, **{name: value for name, value in overrides.items() if value is not None})
     if options.processes:
-        changed = replace(
-            changed, most_processes=options.processes, processes=min(changed.processes, options.processes)
-        )
-    return changed
+        limits = replace(limits, most_processes=options.processes, processes=min(limits.processes, options.processes))
+    return limits

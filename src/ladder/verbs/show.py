@@ -18,48 +18,50 @@ def add_arguments(parser):
 
 def run(options):
     stored = results.load(options.workload, options.machine)
-    filters = parse_filters(options.size, results.names(stored.values()), options.workload)
-    rankings = {machine: ranking.rankings(each, filters, options.all) for machine, each in stored.items()}
-    results.require_some(rankings, filters, options.workload)
+    filters = parse_filters(options.size, results.parameter_names(stored.values()), options.workload)
+    rankings = {
+        name: ranking.rankings(machine_results, filters, options.all) for name, machine_results in stored.items()
+    }
+    results.require_matches(rankings, filters, options.workload)
     if options.json:
-        documents = [ranking_text.document(each) for of_machine in rankings.values() for each in of_machine]
+        documents = [ranking_text.document(item) for items in rankings.values() for item in items]
         print_json(options, {"workload": options.workload, "results": documents})
         return
     is_detailed = bool(filters or options.all)
     is_only = len(stored) == 1
-    for machine, of_machine in rankings.items():
-        if of_machine:
-            print(*lines(options.workload, stored[machine], of_machine, is_detailed, is_only), sep="\n", end="\n\n")
-    full = [each for of_machine in rankings.values() for each in (of_machine if is_detailed else of_machine[-1:])]
-    if options.machine and not all(map(ranking_notes.is_paired, full)):
-        for line in campaigns_elsewhere(options.workload, full, stored):
+    for machine, items in rankings.items():
+        if items:
+            print(*lines(options.workload, stored[machine], items, is_detailed, is_only), sep="\n", end="\n\n")
+    detailed = [item for items in rankings.values() for item in (items if is_detailed else items[-1:])]
+    if options.machine and not all(map(ranking_notes.is_paired, detailed)):
+        for line in campaigns_elsewhere(options.workload, detailed, stored):
             print(line)
 
 
-def campaigns_elsewhere(workload, full, stored):
+def campaigns_elsewhere(workload, detailed, stored):
     """The lines on other machines whose campaigns have measured what the machines `stored` have not."""
-    others = {machine: each for machine, each in results.load(workload).items() if machine not in stored}
-    rankings = {machine: ranking.rankings(each) for machine, each in others.items()}
-    return ranking_notes.campaigns_elsewhere(full, rankings)
+    others = {name: item for name, item in results.load(workload).items() if name not in stored}
+    rankings = {name: ranking.rankings(item) for name, item in others.items()}
+    return ranking_notes.campaigns_elsewhere(detailed, rankings)
 
 
-def lines(workload, of_machine, rankings, is_detailed, is_only):
+def lines(workload, machine_results, rankings, is_detailed, is_only):
     """The lines about a machine: every ranking, or else a summary and, of a machine alone, the largest ranking."""
-    machine = of_machine.machine
-    yield f"{workload} on {machine}" + f": {of_machine.processors}" * bool(of_machine.processors)
+    machine = machine_results.machine
+    yield f"{workload} on {machine}" + f": {machine_results.processors}" * bool(machine_results.processors)
     yield ""
     all_rankings = rankings
     if not is_detailed and len(rankings) > 1:
         yield from ranking_text.summary(rankings)
         yield ""
         rankings = rankings[-1:] if is_only else []
-    for each in rankings:
-        yield from ranking_text.full(each)
-        yield from ranking_notes.below(each)
+    for item in rankings:
+        yield from ranking_text.details(item)
+        yield from ranking_notes.footer(item)
         yield ""
     if rankings:
         yield from ranking_text.notes(all_rankings)
     else:
         yield from ranking_text.marks(all_rankings)
-        yield f"Rankings: {programs.own_command()} show {workload} --machine {machine}"
-    yield from ranking_notes.never_measured(of_machine)
+        yield f"Rankings: {programs.ladder_command()} show {workload} --machine {machine}"
+    yield from ranking_notes.never_measured(machine_results)

@@ -31,7 +31,7 @@ def run(options, conditions, machines):
     if a.workload != b.workload:
         raise LadderError(f"A is a case of {a.workload} and B of {b.workload}: only cases of one system are compared.")
     stored = results.load(a.workload, machines)
-    names = results.names(stored.values())
+    names = results.parameter_names(stored.values())
     for side in (a, b):
         parse_filters([f"{name}={value}" for name, value in side.conditions.items()], names, a.workload)
     shared = parse_filters(conditions, names, a.workload)

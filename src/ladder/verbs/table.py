@@ -9,4 +9,4 @@ def add_arguments(parser):
 
 
 def run(options):
-    collect.join(options.folders, options.out)
+    collect.join_samples(options.folders, options.out)

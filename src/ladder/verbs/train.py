@@ -8,7 +8,7 @@ from ladder.harness import environment
 from ladder.harness.leases import lease_devices
 from ladder.records.case import Case
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import at_least, data_paths
+from ladder.verbs.arguments import data_paths, number_at_least
 
 
 def add_arguments(parser):
@@ -17,7 +17,7 @@ def add_arguments(parser):
     parser.add_argument("sizes", help="as in images=1000,epochs=20,rate=0.001; other sizes have defaults")
     parser.add_argument("--tuning", default="", help="as in threads=2,block=64")
     parser.add_argument(
-        "--eps", type=at_least(0), default=0.0, help="stop when the error is at most this (default: never)"
+        "--eps", type=number_at_least(0), default=0.0, help="stop when the error is at most this (default: never)"
     )
     parser.add_argument("--save", help="file (.npz) for weights and steps, written after every epoch")
     parser.add_argument("--restart", help="saved file of the same sizes, except `epochs`, the total number of epochs")

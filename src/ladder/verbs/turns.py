@@ -11,7 +11,7 @@ from ladder.records.files import require_writable
 from ladder.verbs.arguments import add_measuring, data_paths, parse_object, reference_path, write_json
 
 # The verb itself holds the machine while it takes samples.
-TIMES = True
+TIMES_CASES = True
 
 
 def add_arguments(parser):

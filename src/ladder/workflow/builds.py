@@ -6,7 +6,7 @@ from pathlib import Path
 from ladder.build import binaries, compilation, libraries
 from ladder.machine import nvidia
 from ladder.records import record
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 
 class Builds:
@@ -53,21 +53,23 @@ def binaries_of(case, architectures):
 
 def note_of(case):
     """The file, or [], that notes that Numba has compiled the functions of a case."""
-    return f"results/compiled/{record.in_path(compilation.note_name(case))}" if compilation.is_needed(case) else []
+    return (
+        f"results/compiled/{record.escape_commas(compilation.note_name(case))}" if compilation.is_needed(case) else []
+    )
 
 
 def note_case(wildcards):
     """The slug of the case of a note's path."""
-    return record.from_path(wildcards.case)
+    return record.restore_commas(wildcards.case)
 
 
-@ending_run()
+@end_run_on_mistake()
 def kernel_fingerprint(wildcards):
     """The fingerprint of the sources of a kernel."""
     return binaries.fingerprint(wildcards.workload, wildcards.variant)
 
 
-@ending_run()
+@end_run_on_mistake()
 def library_fingerprint(wildcards):
     """The fingerprint of the sources of a library."""
     return libraries.fingerprint(wildcards.workload, wildcards.variant)

@@ -10,7 +10,7 @@ from ladder.machine import identity, nvidia, revision
 from ladder.planning import configuration, plan
 from ladder.records import campaigns
 from ladder.workflow import data
-from ladder.workflow.mistakes import ending_run, stop
+from ladder.workflow.mistakes import end_run_on_mistake, stop
 
 
 class Claims:
@@ -24,7 +24,7 @@ class Claims:
         self.builds = builds
 
     @functools.cached_property
-    @ending_run("can't be used")
+    @end_run_on_mistake("can't be used")
     def plan(self):
         """The StudyPlan of the claims, without cases that can't run here."""
         config = configuration.claims(self.study.config)
@@ -39,10 +39,10 @@ class Claims:
         return {"machine": self.study.machines[0], "host": identity.host(), "gpus": gpus} | source
 
     @functools.cached_property
-    @ending_run()
+    @end_run_on_mistake()
     def campaign(self):
         """The name of the campaign."""
-        return campaigns.current(self.about)
+        return campaigns.name_to_continue(self.about)
 
     @functools.cached_property
     def blocks(self):
@@ -52,11 +52,11 @@ class Claims:
             name, key = (item.machine, item.experiment), (item.machine, item.case.key)
             connected = [group for group in groups if name in group[0] or key in group[1]]
             groups = [group for group in groups if group not in connected]
-            names = [known for group in connected for known in group[0]]
-            cases = {known: planned for group in connected for known, planned in group[1].items()}
+            names = [other for group in connected for other in group[0]]
+            cases = {other: planned for group in connected for other, planned in group[1].items()}
             groups.append(([*names, *([] if name in names else [name])], cases | {key: cases.get(key, item)}))
-        several = len(self.study.machines) > 1
-        return {block_name(names[0], several): list(cases.values()) for names, cases in groups}
+        has_several_machines = len(self.study.machines) > 1
+        return {block_name(names[0], has_several_machines): list(cases.values()) for names, cases in groups}
 
     @property
     def target(self):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ladder.machine import revision, variables
 from ladder.records import campaigns
 from ladder.workflow import deployment
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 # Settings of Bash that a user may have exported would affect every command: with noclobber no log can be overwritten.
 BASH_VARIABLES = ("BASH_ENV", "SHELLOPTS", "BASHOPTS", "CDPATH")
@@ -46,7 +46,7 @@ class Commands:
         return prelude + binding + nodes + self.ladder(verb, "$LADDER_WRAPPER_{resources.kind}")
 
 
-@ending_run()
+@end_run_on_mistake()
 def set_variables(plan, workflow):
     """Set the environment variables of this process that its jobs inherit.
 
@@ -58,9 +58,9 @@ def set_variables(plan, workflow):
     for name in BASH_VARIABLES:
         os.environ.pop(name, None)
     os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{plan.root}/src"}
-    os.environ |= {"PYTHONSAFEPATH": variables.FIXED["PYTHONSAFEPATH"]}
+    os.environ |= {"PYTHONSAFEPATH": variables.FIXED_VARIABLES["PYTHONSAFEPATH"]}
     if workflow.is_main_process:
-        os.environ[campaigns.VARIABLE] = campaigns.name_of()
+        os.environ[campaigns.VARIABLE] = campaigns.new_name()
     if plan.image:
         deployment.bind_folders(plan.root)
     # The verbs that the rules start end when this process ends. On a node it is the Snakemake that runs the job there.
@@ -70,7 +70,7 @@ def set_variables(plan, workflow):
             wrapper = plan.site["wrapper"] if nodes["wrapper"] is None else nodes["wrapper"]
             os.environ[f"LADDER_PRELUDE_{kind}"] = f"{plan.site['prelude']}\n{nodes['prelude']}"
             os.environ[f"LADDER_WRAPPER_{kind}"] = wrapper
-        os.environ |= {"LADDER_UNSET": variables.unset_families()}
+        os.environ |= {"LADDER_UNSET": variables.unset_runtime_variables()}
     if workflow.is_main_process and plan.config["measure"]:
         # The revision is determined once for all jobs; a node of a cluster may have no git.
         source, revision_variables = revision.for_jobs()

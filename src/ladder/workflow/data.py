@@ -6,7 +6,7 @@ from snakemake.io import ancient
 
 from ladder.catalogue import datasets, published, traits
 from ladder.records.case import Case
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 
 def ancient_if_exists(path, files):
@@ -81,7 +81,7 @@ def reference_of(case):
     return [] if slug is None else reference_path(case.workload, slug)
 
 
-@ending_run()
+@end_run_on_mistake()
 def reference_case(wildcards):
     """The case of a reference's workload and sizes; ends the run for sizes that can't be read."""
     return Case.parse(wildcards.workload, "reference", f"{wildcards.sizes},cache=cold")

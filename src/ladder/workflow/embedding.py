@@ -4,10 +4,10 @@ from pathlib import Path
 
 from ladder.errors import LadderError
 from ladder.planning import configuration
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 # Paths of rules, one of each folder that a module could rename.
-EXAMPLES = ("results/table.csv", "results/records/x.json", "results/tables/x.csv", "results/figures/x.pdf")
+EXAMPLE_PATHS = ("results/table.csv", "results/records/x.json", "results/tables/x.csv", "results/figures/x.pdf")
 
 
 def is_embedded(workflow):
@@ -15,7 +15,7 @@ def is_embedded(workflow):
     return not workflow.modifier.is_main_snakefile()
 
 
-@ending_run()
+@end_run_on_mistake()
 def require_usable(workflow, root):
     """End the run if the project's folder `root` lacks files of the project, or if a module's prefix changes paths."""
     if not Path(root, "paper").is_dir():
@@ -23,7 +23,7 @@ def require_usable(workflow, root):
             f"{root} has no folder `paper`, which the workflow reads: clone the whole repository, and name "
             "workflow/Snakefile of the clone by its path."
         )
-    renamed = {path: workflow.modifier.modify_path(path) for path in EXAMPLES}
+    renamed = {path: workflow.modifier.modify_path(path) for path in EXAMPLE_PATHS}
     for path, other in renamed.items():
         if other != path:
             raise LadderError(
@@ -32,7 +32,7 @@ def require_usable(workflow, root):
             )
 
 
-@ending_run("can't be used")
+@end_run_on_mistake("can't be used")
 def merged_config(config, workflow, root):
     """Snakemake's configuration of the workflow in the folder `root`, before its defaults.
 
@@ -43,10 +43,10 @@ def merged_config(config, workflow, root):
     if is_embedded(workflow):
         if not isinstance(config, dict):
             raise LadderError(f"The module's config is {config!r}: give it a mapping of keys, as in config/README.md.")
-        shipped = configuration.read(configuration.shipped(root))
+        shipped = configuration.read(configuration.default_file(root))
         return configuration.merge(configuration.merge({}, shipped), config)
     if workflow.is_main_process:
         # This checks the files, too; Snakemake uses this loader only in runs with our profile.
-        files = {path: configuration.read(path) for path in (configuration.shipped(root), *workflow.configfiles)}
+        files = {path: configuration.read(path) for path in (configuration.default_file(root), *workflow.configfiles)}
         configuration.require_variants_to_drop(files)
     return configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))

@@ -4,7 +4,7 @@ from ladder.catalogue import datasets
 from ladder.report import figures
 from ladder.store import TABLES
 from ladder.workflow import data
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 
 class Figures:
@@ -13,7 +13,7 @@ class Figures:
     Ends the run at a mistake in a chapter or in a figure's constants.
     """
 
-    @ending_run()
+    @end_run_on_mistake()
     def __init__(self, plan, ceilings):
         self.plan = plan
         self.ceilings = ceilings

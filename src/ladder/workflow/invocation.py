@@ -8,7 +8,7 @@ from ladder.catalogue import locations
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.planning import configuration, yaml_files
 from ladder.report import chapter_data, unmeasured_sources
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 
 # The paths that name an experiment, and those of figures.
 EXPERIMENT = re.compile(r"results/(?:tables|plans)/([^/.]+)")
@@ -16,7 +16,7 @@ FIGURE = re.compile(r"results/figures/([^/]+)\.\w+")
 SHIPPED_CLAIMS = "config/claims.yaml"
 
 
-@ending_run()
+@end_run_on_mistake()
 def require_chapters(experiments):
     """End the run for an unknown name in a chapter of the user's; `experiments` are the configuration's.
 
@@ -27,7 +27,7 @@ def require_chapters(experiments):
         print(f"ladder: {sentence}", file=sys.stderr)
 
 
-@ending_run()
+@end_run_on_mistake()
 def require_claims(claims, experiments):
     """End the run for a mistake in the files of a Claims; `experiments` are the names that the configuration has.
 
@@ -35,7 +35,7 @@ def require_claims(claims, experiments):
     """
     if claims.study.config["claims"] == [SHIPPED_CLAIMS]:  # which the tests check
         return
-    known = {*experiments, *yaml_files.read(configuration.PROJECT / configuration.SHIPPED)["experiments"]}
+    known = {*experiments, *yaml_files.read(configuration.PROJECT / configuration.DEFAULT_FILE)["experiments"]}
     for name in claims.plan.config["experiments"]:
         if name not in known:
             files = enumerate_words(claims.study.config["claims"])
@@ -54,13 +54,13 @@ def check_targets(workflow, experiments, figures):
 
     def check_and_build():
         require_known_targets(workflow, experiments, figures)
-        report_misspelt(experiments, figures)
+        report_misspelt_experiments(experiments, figures)
         build()
 
     workflow._build_dag = check_and_build
 
 
-@ending_run()
+@end_run_on_mistake()
 def require_known_targets(workflow, experiments, figures):
     """End the run for a target that no rule makes; `experiments` are their names, `figures` a Figures."""
     for target in sorted(workflow.dag_settings.targets):
@@ -99,7 +99,7 @@ def missing_experiments(name, experiments, figures):
     return [other for other in figures.constants[name]["EXPERIMENTS"] if other not in experiments]
 
 
-def report_misspelt(experiments, figures):
+def report_misspelt_experiments(experiments, figures):
     """Print which of a user's figures aren't drawn because they require an experiment whose name is misspelt.
 
     Snakemake's logger would omit it with `-q all`.

@@ -12,7 +12,7 @@ def stop(error):
 
 
 @contextlib.contextmanager
-def ending_run(failure="can't be read"):
+def end_run_on_mistake(failure="can't be read"):
     """A context manager, or decorator: LadderError and OSError end the run; `failure` completes "FILE ..."."""
     try:
         yield

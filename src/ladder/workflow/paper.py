@@ -54,7 +54,7 @@ def code_of(verb):
     """The fingerprint of the code of a verb that writes about the study, including the code of all chapters."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
     for chapter in chapters.chapters():
-        modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA)
+        modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA_MODULES)
     return sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
 
 

@@ -10,17 +10,18 @@ from ladder.workflow.study_plan import case_of
 class JobResources:
     """The resources of the jobs of a StudyPlan; `case_of` gives the case of a job's wildcards, or the largest of them.
 
-    `measuring` and `describing` are those of the two kinds of jobs, {name: a value, or a function of the wildcards}.
+    `measuring_resources` and `describing_resources` are those of the two kinds of jobs, {name: value or function of the
+    wildcards}.
     """
 
     def __init__(self, plan, case_of=case_of):
         self.plan = plan
         self.case_of = case_of
         # One rank needs no launcher. An empty `mpi` also keeps Snakemake from choosing the cores of a Slurm step.
-        self.measuring = {"mpi": self.launcher}
-        self.describing = {}
+        self.measuring_resources = {"mpi": self.launcher}
+        self.describing_resources = {}
         if plan.site:
-            self.measuring |= self.slurm(self.target_of, self.shares_node) | {
+            self.measuring_resources |= self.slurm_resources(self.target_of, self.shares_node) | {
                 "tasks": self.ranks_of,
                 "cpus_per_task": self.threads,
                 "nodes": lambda wildcards: targets.nodes_of(self.target_of(wildcards), self.case_of(wildcards)),
@@ -29,7 +30,7 @@ class JobResources:
                 "tasks_per_gpu": 0,
             }
             # A job that describes a node gets the whole node.
-            self.describing = self.slurm(self.target_of_label) | {
+            self.describing_resources = self.slurm_resources(self.target_of_label) | {
                 "mpi": "",
                 "nodes": 1,
                 "cpus_per_task": lambda wildcards: self.target_of_label(wildcards).cores,
@@ -38,7 +39,7 @@ class JobResources:
             }
         else:
             # On this machine one job is timed at a time, or one per GPU.
-            self.measuring |= {
+            self.measuring_resources |= {
                 "timing": lambda wildcards: 0 if self.is_on_gpu(wildcards) or self.shares_machine(wildcards) else 1,
                 "card": lambda wildcards: traits.gpus(self.case_of(wildcards)),
             }
@@ -67,7 +68,7 @@ class JobResources:
         cores = self.plan.target_of(case).cores
         return -(-cores // 2) if self.shares_machine(wildcards) else cores
 
-    def granted(self, wildcards, threads):
+    def granted_cores(self, wildcards, threads):
         """The cores granted to a job; `threads` is Snakemake's number, which is wrong on a cluster.
 
         A job that shares this machine may use all of its cores.
@@ -92,7 +93,7 @@ class JobResources:
         """Whether a case's arrays are on a GPU."""
         return traits.device(self.case_of(wildcards)) == "cuda"
 
-    def slurm(self, target_of, shares_node=lambda wildcards: False):
+    def slurm_resources(self, target_of, shares_node=lambda wildcards: False):
         """The Slurm resources of a job whose Target is a function of the wildcards, and whether it shares its node."""
 
         def resources_of(wildcards):
@@ -125,7 +126,7 @@ class BlockResources(JobResources):
         self.claims = claims
         super().__init__(plan, claims.largest_case)
         if not plan.site:
-            self.measuring |= {"timing": 1}
+            self.measuring_resources |= {"timing": 1}
 
     def shares_node(self, wildcards):
         """A block has its nodes to itself, since its cases may differ in what they need."""

@@ -14,11 +14,11 @@ from ladder.planning import configuration, slurm, status, targets
 from ladder.records import runs
 from ladder.records.files import clamp_future_times, require_writable_folders
 from ladder.workflow import interruption, totals
-from ladder.workflow.mistakes import ending_run
+from ladder.workflow.mistakes import end_run_on_mistake
 from ladder.workflow.study_plan import case_of, is_measurement
 
 
-@ending_run()
+@end_run_on_mistake()
 def tidy_up():
     """Remove or repair what a killed run has left and Snakemake would refuse.
 
@@ -35,7 +35,7 @@ def replace_lock(workflow, is_on_cluster):
 
     @contextlib.contextmanager
     def lock(persistence):
-        with ending_run():
+        with end_run_on_mistake():
             runs.begin()
         interruption.leave_to_snakemake()
         if not is_on_cluster and workflow.scheduling_settings:
@@ -54,7 +54,7 @@ def announce_jobs(announce):
     A dry run calls none of a workflow's handlers.
     """
 
-    def announcing(enter):
+    def announcing_lock(enter):
         @contextlib.contextmanager
         def lock(persistence):
             with enter(persistence):
@@ -63,8 +63,8 @@ def announce_jobs(announce):
 
         return lock
 
-    PersistenceBase.lock = announcing(PersistenceBase.lock)
-    PersistenceBase.lock_warn_only = announcing(PersistenceBase.lock_warn_only)
+    PersistenceBase.lock = announcing_lock(PersistenceBase.lock)
+    PersistenceBase.lock_warn_only = announcing_lock(PersistenceBase.lock_warn_only)
 
 
 class Run:
@@ -79,13 +79,13 @@ class Run:
     def announce(self):
         """Once the jobs are known: print what a cluster would have to do."""
         if self.plan.site and self.plan.config["measure"] and self.workflow.dag is not None:
-            jobs, at_once = list(self.workflow.dag.needrun_jobs()), self.workflow.resource_settings.nodes
-            logger.info("\n".join(totals.summary(self.plan, jobs, at_once)))
+            jobs, max_jobs = list(self.workflow.dag.needrun_jobs()), self.workflow.resource_settings.nodes
+            logger.info("\n".join(totals.summary(self.plan, jobs, max_jobs)))
 
     def start(self):
         """Before the first job: end the run if its jobs would fail, and write the cases to be measured."""
         if not self.workflow.touch:
-            with ending_run():
+            with end_run_on_mistake():
                 self.require_writable()
                 self.require_cluster()
                 self.write_status()
@@ -97,7 +97,7 @@ class Run:
 
     def fail(self):
         """As `end`, after a run with errors."""
-        self.age_restored()
+        self.backdate_restored_outputs()
         self.end()
 
     def measuring_jobs(self):
@@ -111,7 +111,7 @@ class Run:
 
     def require_cluster(self):
         """Before submitting to a cluster: raise LadderError if all jobs would fail, cancel jobs of an earlier run."""
-        site, kinds = self.plan.site, self.plan.targets
+        site, targets_by_kind = self.plan.site, self.plan.targets
         cases = [case_of(job.wildcards) for job in self.measuring_jobs()]
         if not cases:
             return
@@ -121,14 +121,15 @@ class Run:
             )
         if not site:
             return
-        slurm.require_plain()
+        slurm.require_plain_path()
         slurm.require_packages(cases)
         if self.workflow.executor_plugin.name != "slurm":
             return
         slurm.refuse_arrays(self.workflow.executor_settings)
         used = [self.plan.target_of(case) for case in cases]
-        slurm.require_accepted(site, targets.site_path(), [kind for kind in kinds if kinds[kind] in used])
-        if stray := slurm.cancel_stray():
+        used_kinds = [kind for kind, target in targets_by_kind.items() if target in used]
+        slurm.require_accepted(site, targets.site_path(), used_kinds)
+        if stray := slurm.cancel_stray_jobs():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
 
     def write_status(self):
@@ -138,7 +139,7 @@ class Run:
                 without_other_ceilings(self.plan), {str(job.output[0]) for job in self.measuring_jobs()}
             )
 
-    def age_restored(self):
+    def backdate_restored_outputs(self):
         """Make the restored outputs of failed jobs older than all of their inputs.
 
         Outputs marked by `update` are restored if their rebuild fails, so that readers always have a file. Snakemake

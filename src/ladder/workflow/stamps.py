@@ -17,7 +17,7 @@ FOLDER = "results/stamps"
 def path_of(case):
     """The stamp of a variant's measurements of one problem; of the tunings, only those that name variants matter."""
     code = "-".join([case.workload, case.variant, *(name for _, name in sorted(traits.used_variants(case)))])
-    return f"{FOLDER}/{code}/{record.in_path(replace(case, tuning={}).slug)}.txt"
+    return f"{FOLDER}/{code}/{record.escape_commas(replace(case, tuning={}).slug)}.txt"
 
 
 class Stamps:

@@ -13,7 +13,7 @@ from ladder.records import record
 from ladder.records.case import Case
 from ladder.records.files import require_utf8
 from ladder.workflow import deployment
-from ladder.workflow.mistakes import ending_run, stop
+from ladder.workflow.mistakes import end_run_on_mistake, stop
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class StudyPlan:
         machines = self.machines if machines is None else machines
         items = [item for item in self.cases if item.experiment in experiments and item.machine in machines]
         labels = {item.case.key: item.machine for item in items if not item.skipped}
-        return [record.path_of(labels[key], key) for key in plan.shuffled(labels)]
+        return [record.path_of(labels[key], key) for key in plan.shuffle_keys(labels)]
 
     def planned_case(self, wildcards):
         """The case of a record's path; ends the run if it isn't in the plan."""
-        key = "/".join([wildcards.workload, wildcards.variant, record.from_path(wildcards.case)])
+        key = "/".join([wildcards.workload, wildcards.variant, record.restore_commas(wildcards.case)])
         if key not in self.protocols:
             stop(
                 f"{key} is not a case of this configuration: `python -m ladder list` prints its cases; add other "
@@ -103,10 +103,10 @@ def case_of(wildcards):
 @functools.cache
 def parse_case(workload, variant, path):
     """The case of a record's path; cached, because many functions parse the same wildcards."""
-    return Case.parse(workload, variant, record.from_path(path))
+    return Case.parse(workload, variant, record.restore_commas(path))
 
 
-@ending_run("can't be used")
+@end_run_on_mistake("can't be used")
 def read(config, workflow, root):
     """The StudyPlan of a configuration before its defaults and Snakemake's workflow; `root` is the project's folder.
 
@@ -118,13 +118,13 @@ def read(config, workflow, root):
     config = configuration.validate(config)
     deployment.require_usable(workflow, config)
     locations.search_folders(config["variant_folders"])
-    published.also_search(root)
+    published.search_project(root)
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
     # At most the cores that Snakemake may use.
-    kinds = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
-    every_case = plan.plan(config, kinds)
+    targets_by_kind = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
+    every_case = plan.plan(config, targets_by_kind)
     cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
     machines, image = plan.published_folders(config["published"]), deployment.image(workflow, config)
-    return StudyPlan(config, site, kinds, every_case, cases, machines, Path(root), image)
+    return StudyPlan(config, site, targets_by_kind, every_case, cases, machines, Path(root), image)

@@ -32,7 +32,7 @@ class Job:
         return self.gpus * self.hours
 
 
-def summary(plan, jobs, at_once=None):
+def summary(plan, jobs, max_jobs=None):
     """The lines that announce Snakemake's jobs on the nodes of a StudyPlan's cluster, of which it submits so many."""
     by_kind = {kind: [] for kind in KINDS}
     for job in jobs:
@@ -49,8 +49,8 @@ def summary(plan, jobs, at_once=None):
         f"at most {hours(everything)} by their time limits"
         f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
     )
-    if everything and at_once:
-        lines.append(wall_line(everything, at_once))
+    if everything and max_jobs:
+        lines.append(wall_line(everything, max_jobs))
     skipped = skipped_line(plan) if measurements or not everything else []
     return [head, *lines, *skipped, *missing_packages_line(measurements)]
 
@@ -77,15 +77,15 @@ def kind_line(kind, jobs, target):
     return f"  {kind}: {'; '.join(parts)}."
 
 
-def wall_line(jobs, at_once):
+def wall_line(jobs, max_jobs):
     """The line on the wall time at most, if every job lasts as long as its limit.
 
     The bound for more jobs than at a time is R. Graham's (Bounds on Multiprocessing Timing Anomalies, 1969).
     """
-    at_once = min(at_once, len(jobs))
+    max_jobs = min(max_jobs, len(jobs))
     sum_of_hours, longest = sum(job.hours for job in jobs), max(job.hours for job in jobs)
-    wall = sum_of_hours / at_once + longest * (1 - 1 / at_once) if at_once < len(jobs) else longest
-    return f"  With {pluralize(at_once, 'job')} at a time at most {wall:.3g} h, without waiting in the queue."
+    wall = sum_of_hours / max_jobs + longest * (1 - 1 / max_jobs) if max_jobs < len(jobs) else longest
+    return f"  With {pluralize(max_jobs, 'job')} at a time at most {wall:.3g} h, without waiting in the queue."
 
 
 def span(counts, noun):

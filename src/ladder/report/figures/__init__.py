@@ -98,7 +98,9 @@ def fingerprint(name):
     code = sources.digest(
         *chapters.data_modules(workload, path.parent), module_name(workload, path), f"{__name__}:write"
     )
-    return hashlib.sha256(f"{code} {methods.looks()} {methods.of_chapters('METHOD')}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{code} {methods.looks()} {methods.literals_of_chapters('METHOD')}".encode()).hexdigest()[
+        :16
+    ]
 
 
 def module_name(workload, path):
@@ -117,13 +119,13 @@ def module(name):
 def draw(name, **inputs):
     """The Figure; `inputs` are the arguments that its constants define."""
     _, path = modules()[name]
-    with chapter_code.guarded(f"The figure {name}", path):
+    with chapter_code.explain_mistakes(f"The figure {name}", path):
         if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
             from ladder.report.telling import chapter_study
             from ladder.store import study as queries
 
             study = queries.Study(inputs.pop("tables"), None, roofs=inputs.pop("ceilings", None))
-            inputs["study"] = chapter_study.of_chapter(workload(name), study)
+            inputs["study"] = chapter_study.study_of_chapter(workload(name), study)
         return module(name).draw(**inputs)
 
 

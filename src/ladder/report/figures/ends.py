@@ -4,7 +4,7 @@ import numpy as np
 
 from ladder.report.figures.theme import SMALL
 
-POINTS = 8.0  # the minimum distance between two names, in points
+MIN_DISTANCE = 8.0  # the minimum distance between two names, in points
 
 
 def label_at_right(axes, lines, inches):
@@ -16,25 +16,25 @@ def label_at_right(axes, lines, inches):
         return
     lines = sorted(lines, key=lambda line: line[0])
     low, high = np.log(axes.get_ylim())
-    shares = separate([(np.log(height) - low) / (high - low) for height, *_ in lines], POINTS / (72 * inches))
+    shares = separate([(np.log(height) - low) / (high - low) for height, *_ in lines], MIN_DISTANCE / (72 * inches))
     for share, (_, name, colour) in zip(shares, lines, strict=True):
         options = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
         axes.annotate(name, (1, share), (4, 0), color=colour, **options)
 
 
-def label_lines(axes, cases, x, looks_of, inches):
+def label_lines(axes, cases, x, looks_by_name, inches):
     """Write the names of lines over the column `x`: beside the panel or, if a line ends earlier, at its end."""
     last = cases.sort_values(x).groupby("method").tail(1)
     is_long = last[x] == cases[x].max()
     long = last[is_long]
-    looks = [looks_of[method] for method in long["method"]]
-    lines = [(end, look.label, look.colour) for end, look in zip(long["median"], looks, strict=True)]
+    looks = [looks_by_name[method] for method in long["method"]]
+    lines = [(height, look.label, look.colour) for height, look in zip(long["median"], looks, strict=True)]
     label_at_right(axes, lines, inches)
     for row in last[~is_long].itertuples():
-        at, look = getattr(row, x), looks_of[row.method]
-        others = cases.loc[(cases[x] == at) & cases["method"].isin(long["method"]), "median"]
+        end, look = getattr(row, x), looks_by_name[row.method]
+        others = cases.loc[(cases[x] == end) & cases["method"].isin(long["method"]), "median"]
         options = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}
-        axes.annotate(look.label, (at, row.median), (4, 0), **options, color=look.colour, fontsize=SMALL)
+        axes.annotate(look.label, (end, row.median), (4, 0), **options, color=look.colour, fontsize=SMALL)
 
 
 def separate(positions, step):

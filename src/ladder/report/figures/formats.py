@@ -18,10 +18,10 @@ def power(value, _=None):
 def time(seconds, number=None):
     """A time with its unit; `number` formats its value, by default with three digits."""
     name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])
-    return f"{(number or three)(seconds * per_second)} {name}"
+    return f"{(number or three_digits)(seconds * per_second)} {name}"
 
 
-def three(value):
+def three_digits(value):
     """A number with three significant digits, and without decimals from 100 on."""
     return f"{value:.0f}" if value >= 99.95 else f"{value:#.3g}"
 

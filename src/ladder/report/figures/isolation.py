@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 # Variables that name a backend, which may not be installed, settings, styles, and the rendering of fonts.
-HIDDEN = ("MPLBACKEND", "MATPLOTLIBRC", "MPLCONFIGDIR", "FREETYPE_PROPERTIES")
+HIDDEN_VARIABLES = ("MPLBACKEND", "MATPLOTLIBRC", "MPLCONFIGDIR", "FREETYPE_PROPERTIES")
 
 
 @contextlib.contextmanager
-def isolated():
+def isolate_matplotlib():
     """Hide the user's settings, styles and backend from an import of matplotlib in this context.
 
     Matplotlib searches the working directory first, so this is temporarily the folder of matplotlib's own defaults.
@@ -20,7 +20,7 @@ def isolated():
     before, working_directory = dict(os.environ), os.open(".", os.O_PATH)
     cache = before.get("MPLCONFIGDIR") or before.get("XDG_CACHE_HOME") or f"{before.get('HOME', '')}/.cache"
     try:
-        for name in HIDDEN:
+        for name in HIDDEN_VARIABLES:
             os.environ.pop(name, None)
         os.environ |= {"MPLBACKEND": "agg", "XDG_CACHE_HOME": cache, "XDG_CONFIG_HOME": cache}
         os.chdir(defaults)
@@ -33,7 +33,7 @@ def isolated():
 
 
 @contextlib.contextmanager
-def undated():
+def without_source_date():
     """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a file; the command line has already removed it."""
     date = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:

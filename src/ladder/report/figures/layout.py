@@ -3,25 +3,25 @@
 import textwrap
 
 from ladder.report.figures.looks import look
-from ladder.report.figures.theme import DARK, TALLEST, WIDTH, Figure, Line2D
+from ladder.report.figures.theme import DARK, MAX_HEIGHT, WIDTH, Figure, Line2D
 from ladder.store import PUBLISHED
 
 
-def new(height):
-    """An empty figure as wide as the text; the height in inches is limited to TALLEST."""
-    return Figure(figsize=(WIDTH, min(height, TALLEST)), layout="constrained")
+def new_figure(height):
+    """An empty figure as wide as the text; the height in inches is limited to MAX_HEIGHT."""
+    return Figure(figsize=(WIDTH, min(height, MAX_HEIGHT)), layout="constrained")
 
 
-def blank(axes, sentence):
+def write_sentence(axes, sentence):
     """Write a sentence in the place of a drawing."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", color=DARK, wrap=True, transform=axes.transAxes)
 
 
-def empty(what):
+def empty(subject):
     """A figure that says that there is no measurement for it."""
-    figure = new(0.5)
-    blank(figure.subplots(), f"There is no measurement of {what}.")
+    figure = new_figure(0.5)
+    write_sentence(figure.subplots(), f"There is no measurement of {subject}.")
     return figure
 
 
@@ -36,25 +36,25 @@ def bands(figure, counts, max_columns=3, inches=None, widths=None):
     columns = min(len(counts), max_columns) if is_single else 1
     inches = inches or {name: -(-count // 3) for name, count in counts.items()}
     heights = None if columns > 1 else list(inches.values())
-    parts = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
-    names, panels = wrapped(counts, 84 // columns), {}
-    for part, name, (machine, count) in zip(parts.flat, names, counts.items(), strict=False):
-        headline(part, name)
-        grid = part.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
+    subfigures = figure.subfigures(-(-len(counts) // columns), columns, squeeze=False, height_ratios=heights)
+    names, panels = wrap_names(counts, 84 // columns), {}
+    for subfigure, name, (machine, count) in zip(subfigures.flat, names, counts.items(), strict=False):
+        headline(subfigure, name)
+        grid = subfigure.subplots(-(-count // 3), min(count, 3), squeeze=False, width_ratios=widths)
         panels[machine] = list(grid.flat[:count])
         for axes in grid.flat[count:]:
             axes.set_axis_off()
     return panels
 
 
-def panels(groups, fill, inches, around, max_columns=3):
+def panels(groups, fill, inches, margin, max_columns=3):
     """A figure with a band per machine, and its axes as those of `bands`.
 
     `groups` is {machine: [arguments]}; `fill(axes, *arguments)` draws a panel. `inches` is the height of a row of
-    panels, `around` that of the rest of the figure.
+    panels, `margin` that of the rest of the figure.
     """
     counts = {name: len(panel_arguments) for name, panel_arguments in groups.items()}
-    figure = new(around + inches * rows_of_bands(counts, max_columns))
+    figure = new_figure(margin + inches * rows_of_bands(counts, max_columns))
     axes = bands(figure, counts, max_columns)
     for name, panel_arguments in groups.items():
         for panel, arguments in zip(axes[name], panel_arguments, strict=True):
@@ -62,19 +62,19 @@ def panels(groups, fill, inches, around, max_columns=3):
     return figure, axes
 
 
-def wrapped(names, width):
+def wrap_names(names, width):
     """Names wrapped at `width` characters, all to the same number of lines, so that panels below them are level."""
-    lines = [textwrap.fill(marked(name), width) for name in names]
+    lines = [textwrap.fill(mark_published(name), width) for name in names]
     breaks = max(text.count("\n") for text in lines)
     return [text + "\n " * (breaks - text.count("\n")) for text in lines]
 
 
-def headline(part, machine):
+def headline(subfigure, machine):
     """Write a machine's name above its part of a figure."""
-    part.suptitle(marked(machine), x=0.01, ha="left", weight="bold")
+    subfigure.suptitle(mark_published(machine), x=0.01, ha="left", weight="bold")
 
 
-def marked(text):
+def mark_published(text):
     """A text in which the paper's mark † replaces the suffix of published machines."""
     return text.replace(PUBLISHED, "†")
 
@@ -94,12 +94,12 @@ def shared_height(counts, heights):
     return sum(heights.values()), heights
 
 
-def handle(method, line=True):
+def method_handle(method, line=True):
     """The legend's handle of a method."""
-    return entry(look(method), line)
+    return look_handle(look(method), line)
 
 
-def entry(look, line=True):
+def look_handle(look, line=True):
     """The legend's handle of a Look."""
     return Line2D(
         [], [], color=look.colour, marker=look.marker, linestyle=look.linestyle if line else "", label=look.label
@@ -118,7 +118,7 @@ def legend(figure, handles, converged=True, at_right=False):
         return
     for columns in range(5, 0, -1):  # as many as fit
         rows = -(-len(handles) // columns)
-        placed = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
-        if columns == 1 or placed.get_window_extent().width <= figure.bbox.width:
+        added = figure.legend(handles=handles, loc="outside lower center", ncols=-(-len(handles) // rows))
+        if columns == 1 or added.get_window_extent().width <= figure.bbox.width:
             return
-        placed.remove()
+        added.remove()

@@ -14,9 +14,9 @@ import numpy as np
 from ladder.report.figures import methods
 from ladder.report.figures.theme import sns, to_rgb
 
-COLOURS = dict(zip(methods.PALETTE, sns.color_palette("colorblind").as_hex(), strict=True)) | methods.ADDED
+COLOURS = dict(zip(methods.PALETTE, sns.color_palette("colorblind").as_hex(), strict=True)) | methods.ADDED_COLOURS
 # Looks for methods that no chapter's LOOKS has, chosen by a hash of their names.
-OTHERS = list(itertools.product((COLOURS["yellow"], "#7a5195", "#003f5c", "#8c564b"), ("<", ">", "p", "h")))
+FALLBACKS = list(itertools.product((COLOURS["yellow"], "#7a5195", "#003f5c", "#8c564b"), ("<", ">", "p", "h")))
 
 
 @dataclass(frozen=True)
@@ -40,20 +40,20 @@ def look(method):
     if method in methods.looks():
         label, colour, marker, dashes = methods.looks()[method]
         return Look(label, COLOURS[colour], marker, dashes)
-    colour, marker = OTHERS[zlib.crc32(method.encode()) % len(OTHERS)]
+    colour, marker = FALLBACKS[zlib.crc32(method.encode()) % len(FALLBACKS)]
     return Look(method.replace("_", " "), colour, marker)
 
 
-def styles(kinds):
+def styles(looks_by_name):
     """Seaborn's arguments for {name: Look}: palette, markers and dashes."""
     return {
-        "palette": {name: kind.colour for name, kind in kinds.items()},
-        "markers": {name: kind.marker for name, kind in kinds.items()},
-        "dashes": {name: kind.dashes for name, kind in kinds.items()},
+        "palette": {name: look.colour for name, look in looks_by_name.items()},
+        "markers": {name: look.marker for name, look in looks_by_name.items()},
+        "dashes": {name: look.dashes for name, look in looks_by_name.items()},
     }
 
 
-def lighter(colour, share):
+def lighten(colour, share):
     """A colour mixed with white: share 0 is the colour itself, 1 is white."""
     return tuple(part + (1 - part) * share for part in to_rgb(colour))
 

@@ -14,7 +14,7 @@ SUMMARY = ["median", "low", "high", "converged", "processes"]
 
 def machines(*tables):
     """The machines of some experiments' tables, sorted by name, published ones last."""
-    return study.ordered(
+    return study.sort_machines(
         {name for experiment in tables for frame in experiment.values() if len(frame) for name in frame["machine"]}
     )
 
@@ -79,7 +79,7 @@ def rates(summaries, work):
     return summaries.assign(median=work / summaries["median"], low=work / summaries["high"], high=high)
 
 
-def unusual(row):
+def conditions(row):
     """The words of a problem's title besides its size: the dtype unless it is float64, the cache unless it is cold."""
     dtype = [] if row["dtype"] == "float64" else [row["dtype"]]
     return dtype if row["cache"] == "cold" else [*dtype, f"{row['cache']} cache"]

@@ -17,8 +17,8 @@ from ladder.report import chapters
 # The names of the colours in LOOKS: seaborn's palette `colorblind` in its order, and two more. Grey is reserved for
 # what isn't a method.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
-ADDED = {"indigo": "#332288", "olive": "#999933"}  # of Paul Tol's muted scheme
-COLOURS = (*PALETTE, *ADDED)
+ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933"}  # of Paul Tol's muted scheme
+COLOURS = (*PALETTE, *ADDED_COLOURS)
 
 
 def looks():
@@ -27,7 +27,7 @@ def looks():
     Raises LadderError if two chapters state different looks of a method.
     """
     by_method, order = {}, []
-    for workload, chapter_looks in of_chapters("LOOKS"):
+    for workload, chapter_looks in literals_of_chapters("LOOKS"):
         position = len(order)
         for method in reversed(chapter_looks):
             if by_method.setdefault(method, chapter_looks[method]) != chapter_looks[method]:
@@ -42,7 +42,7 @@ def looks():
     return {method: by_method[method] for method in order}
 
 
-def ordered(methods):
+def sort_methods(methods):
     """The distinct methods in the order of LOOKS, methods without a look last."""
     order = list(looks())
     return sorted(set(methods), key=lambda method: (order.index(method) if method in order else len(order), method))
@@ -60,10 +60,10 @@ def with_methods(frame):
 
 def columns(workload):
     """The columns that name a workload's methods."""
-    return dict(of_chapters("METHOD")).get(workload, ())
+    return dict(literals_of_chapters("METHOD")).get(workload, ())
 
 
-def of_chapters(name):
+def literals_of_chapters(name):
     """A literal of every chapter that has it, [(workload, value)], in the order of the chapters."""
     values = [
         (chapter.workload, literals.read(chapter.folder / "__init__.py").get(name)) for chapter in chapters.chapters()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ladder.report.figures import formats, marks, scales, theme
 
-LEFT = 0.1  # FLOP per byte at the left end of the axis
+MIN_INTENSITY = 0.1  # FLOP per byte at the left end of the axis
 
 
 def fill(axes, title, roofs, cases):
@@ -16,14 +16,14 @@ def fill(axes, title, roofs, cases):
     top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
     has_slope = len({roof[2] for roof in roofs}) > 1
     right = max([10 * top / bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
-    low = min([LEFT * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
-    scales.log_axis(axes.xaxis, (LEFT, right))
+    low = min([MIN_INTENSITY * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
+    scales.log_axis(axes.xaxis, (MIN_INTENSITY, right))
     scales.log_axis(axes.yaxis, (low / 1.3, 2 * top))
     axes.grid()
     for name, flops, bandwidth in roofs:
-        roof(axes, name, flops / 1e9, bandwidth / 1e9, right, has_slope, flops / 1e9 < top)
+        draw_roof(axes, name, flops / 1e9, bandwidth / 1e9, right, has_slope, flops / 1e9 < top)
     if not has_slope:
-        slope(axes, f"{formats.three(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
+        write_along_slope(axes, f"{formats.three_digits(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
     marks.points(axes, cases, "intensity", "median")
     axes.set(title=title, xlabel="FLOP per byte", ylabel="GFLOP/s")
     middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
@@ -35,21 +35,34 @@ def fill(axes, title, roofs, cases):
         axes.annotate(group, (x, 0), **along, **side, va="bottom", color=theme.DARK, fontsize=theme.SMALL)
 
 
-def roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
+def draw_roof(axes, name, flops, bandwidth, right, has_slope, is_lower):
     """Draw a roof in GFLOP/s and GB/s with its numbers, above it or, of a lower roof, below; its name is on the slope.
 
     If all roofs share one slope, the name is beside the roof's GFLOP/s.
     """
-    axes.plot([LEFT, flops / bandwidth, right], [LEFT * bandwidth, flops, flops], color=theme.DARK, linewidth=1.0)
-    text = f"{formats.three(flops)} GFLOP/s" + ("" if has_slope else f"\n{name}" if is_lower else f", {name}")
+    axes.plot(
+        [MIN_INTENSITY, flops / bandwidth, right],
+        [MIN_INTENSITY * bandwidth, flops, flops],
+        color=theme.DARK,
+        linewidth=1.0,
+    )
+    text = f"{formats.three_digits(flops)} GFLOP/s" + ("" if has_slope else f"\n{name}" if is_lower else f", {name}")
     y, side = (flops / 1.07, "top") if is_lower else (flops * 1.04, "bottom")
     axes.text(right, y, text, ha="right", va=side, color=theme.DARK, fontsize=theme.SMALL)
     if has_slope:
-        slope(axes, f"{name}: {formats.three(bandwidth)} GB/s", bandwidth, is_lower)
+        write_along_slope(axes, f"{name}: {formats.three_digits(bandwidth)} GB/s", bandwidth, is_lower)
 
 
-def slope(axes, text, bandwidth, is_lower=False):
+def write_along_slope(axes, text, bandwidth, is_lower=False):
     """Write a text along the slope of a bandwidth in GB/s, above it or, of a lower roof, below."""
     rotation = {"rotation": np.degrees(np.arctan(bandwidth)), "transform_rotates_text": True, "rotation_mode": "anchor"}
     y, side = (1.05, "top") if is_lower else (1.21, "bottom")
-    axes.text(1.15 * LEFT, y * LEFT * bandwidth, text, va=side, color=theme.DARK, fontsize=theme.SMALL, **rotation)
+    axes.text(
+        1.15 * MIN_INTENSITY,
+        y * MIN_INTENSITY * bandwidth,
+        text,
+        va=side,
+        color=theme.DARK,
+        fontsize=theme.SMALL,
+        **rotation,
+    )

@@ -6,10 +6,10 @@ from ladder.report.figures import formats
 from ladder.report.figures.theme import FixedLocator, FuncFormatter, Locator, NullFormatter, NullLocator
 
 
-def extent(cases, reach=4.0, pad=1.25):
-    """Limits of a logarithmic axis that contain all medians, and intervals up to a factor `reach` from the medians."""
-    low = np.maximum(cases["low"], cases["median"] / reach).min()
-    high = np.minimum(cases["high"], cases["median"] * reach).max()
+def extent(cases, max_factor=4.0, pad=1.25):
+    """Limits of a logarithmic axis that contain all medians, and intervals within `max_factor` of the medians."""
+    low = np.maximum(cases["low"], cases["median"] / max_factor).min()
+    high = np.minimum(cases["high"], cases["median"] * max_factor).max()
     return low / pad, high * pad
 
 
@@ -36,12 +36,12 @@ class RoundNumbers(Locator):
         return ticks[:: -(-len(ticks) // self.max_ticks)]
 
 
-def log_axis(axis, limits, text=formats.plain, max_ticks=7):
-    """Make an axis logarithmic, with at most `max_ticks` round numbers, formatted by `text`."""
+def log_axis(axis, limits, format_tick=formats.plain, max_ticks=7):
+    """Make an axis logarithmic, with at most `max_ticks` round numbers, formatted by `format_tick`."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": limits})
     axis.set_major_locator(RoundNumbers(max_ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(text))
+    axis.set_major_formatter(FuncFormatter(format_tick))
 
 
 def time_axis(axis, limits, max_ticks=7):
@@ -49,25 +49,25 @@ def time_axis(axis, limits, max_ticks=7):
     log_axis(axis, limits, lambda seconds, _: formats.time(seconds, formats.plain), max_ticks)
 
 
-def thread_axis(axis, threads, more=()):
+def thread_axis(axis, threads, extra_ticks=()):
     """Make an axis of numbers of threads logarithmic, with a tick at each, and labels at `spaced_ticks`.
 
-    `more` are further numbers with labels.
+    `extra_ticks` are further numbers with labels.
     """
     ticks = sorted({int(count) for count in threads})
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
-    axis.set_major_locator(FixedLocator([*more, *spaced_ticks(ticks)]))
+    axis.set_major_locator(FixedLocator([*extra_ticks, *spaced_ticks(ticks)]))
     axis.set_minor_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(formats.plain))
     axis.set_minor_formatter(NullFormatter())
 
 
-def spaced_ticks(ticks, parts=8):
+def spaced_ticks(ticks, intervals=8):
     """The largest of sorted numbers, and smaller ones that are far enough apart for labels on a logarithmic axis.
 
-    The distance of neighbours is at least 1 / `parts` of that from the smallest number to the largest.
+    The distance of neighbours is at least 1 / `intervals` of that from the smallest number to the largest.
     """
-    factor = (ticks[-1] / ticks[0]) ** (1 / parts)
+    factor = (ticks[-1] / ticks[0]) ** (1 / intervals)
     spaced = [ticks[-1]]
     for tick in reversed(ticks[:-1]):
         if tick * factor <= spaced[-1] * 1.0001:  # a tolerance for rounding

@@ -9,14 +9,14 @@ import io
 import sys
 
 from ladder.records.files import write_atomically
-from ladder.report.figures.isolation import isolated, keep_own_fonts, undated
+from ladder.report.figures.isolation import isolate_matplotlib, keep_own_fonts, without_source_date
 
 WIDTH = 6.29  # inches, a little less than the text of an A4 page with margins of 25 mm: printed at its own size
-TALLEST = 9.5  # inches, what such a page has above a caption
+MAX_HEIGHT = 9.5  # inches, what such a page has above a caption
 GREY, LIGHT, DARK = "#949494", "#d9d9d9", "#333333"
 SMALL = 7  # points, the smallest type
 # Modules that seaborn imports if they are installed; no figure uses them, and they take half of a figure's time.
-UNUSED = ("scipy.stats", "scipy.cluster", "scipy.spatial")
+UNUSED_MODULES = ("scipy.stats", "scipy.cluster", "scipy.spatial")
 RC = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
     "font.size": 7.5,
@@ -53,7 +53,7 @@ RC = {
 
 
 @contextlib.contextmanager
-def without(modules):
+def hide_modules(modules):
     """Make imports of these modules fail in this context, unless they are imported already."""
     missing = [name for name in modules if name not in sys.modules]
     sys.modules.update(dict.fromkeys(missing))
@@ -64,7 +64,7 @@ def without(modules):
             del sys.modules[name]
 
 
-with isolated(), without(UNUSED):
+with isolate_matplotlib(), hide_modules(UNUSED_MODULES):
     import matplotlib
     import seaborn as sns
     from matplotlib.colors import to_rgb
@@ -102,6 +102,6 @@ def save(figure, path):
     suffix = str(path).rpartition(".")[2]
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     buffer = io.BytesIO()  # `write_atomically` reports a full disk in a sentence, matplotlib by a traceback
-    with undated():
+    with without_source_date():
         figure.savefig(buffer, format=suffix, metadata=dates.get(suffix))
     write_atomically(path, buffer.getvalue())

@@ -3,44 +3,44 @@
 import itertools
 
 from ladder.report.figures import layout, looks, methods
-from ladder.report.figures.theme import DARK, SMALL, TALLEST, Patch, TextPath, sns
+from ladder.report.figures.theme import DARK, MAX_HEIGHT, SMALL, Patch, TextPath, sns
 
-LANE = 0.17  # inches of a lane
+LANE_HEIGHT = 0.17  # inches of a lane
 THICKNESS = 0.8  # of a bar, in lanes
-ABOVE, BELOW = 0.25, 0.36  # inches of a panel's title, and of the axis below all panels
-ROOM = 3  # points that a bar must be longer than the name in it
+TITLE_HEIGHT, AXIS_HEIGHT = 0.25, 0.36  # inches of a panel's title, and of the axis below all panels
+TEXT_MARGIN = 3  # points that a bar must be longer than the name in it
 # Colours of names in the order in which they appear; with more names, `colours_of` uses as many hues.
 COLOURS = [colour for name, colour in looks.COLOURS.items() if name in methods.PALETTE and name != "grey"]
 
 
-def figure(cases, what, colours=None):
+def figure(cases, subject, colours=None):
     """Panels below each other with a common time axis, {title: rows of lane, name, start, end (seconds)}.
 
     Lanes are in the order of their rows. A name has one colour in all panels. It is written in its bars that are long
     enough, and in the legend if a panel has no such bar. With `colours`, used in turn, there is no legend: names are
-    then numbers. Without any row, the figure says that there is no measurement of `what`.
+    then numbers. Without any row, the figure says that there is no measurement of `subject`.
     """
     cases = {title: rows for title, rows in cases.items() if len(rows)}
     if not cases:
-        return layout.empty(f"the timeline of {what}")
+        return layout.empty(f"the timeline of {subject}")
     names = dict.fromkeys(name for rows in cases.values() for name in rows["name"])
     has_legend = colours is None
     colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)
     heights = [len(rows["lane"].unique()) for rows in cases.values()]
-    inches = BELOW + sum(ABOVE + LANE * lanes for lanes in heights)
-    figure = layout.new(inches)
+    inches = AXIS_HEIGHT + sum(TITLE_HEIGHT + LANE_HEIGHT * lanes for lanes in heights)
+    figure = layout.new_figure(inches)
     panels = figure.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (title, rows) in zip(panels, cases.items(), strict=True):
-        axes.set_title(layout.marked(title))
+        axes.set_title(layout.mark_published(title))
         fill(axes, rows, colours)
     panels[-1].set_xlabel("time since the start (ms)")
-    panels[-1].set_xlim(0, 1010 * max(rows["end"].max() for rows in cases.values()) or 1.0)
+    panels[-1].set_xlim(0, 1.01e3 * max(rows["end"].max() for rows in cases.values()) or 1.0)
     figure.get_layout_engine().execute(figure)  # so that the lengths of bars on paper are known
-    unwritten = [write(axes, rows, colours) for axes, rows in zip(panels, cases.values(), strict=True)]
+    unwritten = [write_names(axes, rows, colours) for axes, rows in zip(panels, cases.values(), strict=True)]
     in_legend = set.union(*unwritten) if has_legend else ()
     layout.legend(figure, [Patch(facecolor=colours[name], label=name) for name in colours if name in in_legend])
     for legend in figure.legends:
-        figure.set_figheight(min(inches + legend.get_window_extent().height / figure.dpi, TALLEST))
+        figure.set_figheight(min(inches + legend.get_window_extent().height / figure.dpi, MAX_HEIGHT))
     return figure
 
 
@@ -68,15 +68,16 @@ def fill(axes, rows, colours):
     axes.set_axisbelow(True)
 
 
-def write(axes, rows, colours):
+def write_names(axes, rows, colours):
     """Write names into the bars that are long enough; returns the names without such a bar."""
     positions = positions_of(rows)
     points_per_second = 1e3 * axes.get_window_extent().width / axes.get_figure().dpi * 72 / axes.get_xlim()[1]
-    widths = {name: ROOM + TextPath((0, 0), name, SMALL).get_extents().width for name in colours}
+    widths = {name: TEXT_MARGIN + TextPath((0, 0), name, SMALL).get_extents().width for name in colours}
     unwritten = {*rows["name"]}
     for row in rows.itertuples():
         if (row.end - row.start) * points_per_second >= widths[row.name]:
-            middle, colour = 500 * (row.start + row.end), "white" if looks.is_dark(colours[row.name]) else DARK
+            middle = 1e3 * (row.start + row.end) / 2  # in ms, as on the axis
+            colour = "white" if looks.is_dark(colours[row.name]) else DARK
             options = {"ha": "center", "va": "center_baseline", "fontsize": SMALL, "color": colour}
             axes.text(middle, positions[row.lane], row.name, **options)
             unwritten.discard(row.name)

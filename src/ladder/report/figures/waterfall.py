@@ -14,13 +14,13 @@ from ladder.report.figures.theme import Line2D, Patch
 from ladder.statistics import quotients
 from ladder.statistics.quotients import Ratio
 
-MIN, MAX = 0.108, 0.148  # the limits of a rung's height in inches
-TALL = 4.2  # inches of all panels together, unless rungs would be lower than MIN
-WIDTHS = (1.9, 1)  # the ratio of the widths of a panel and of the shares beside it
-AROUND = 0.58  # inches of a panel above and below its rungs
-GAP = 0.5  # before the peers, in rungs
-SPREAD = 0.6  # the share of a rung's height over which the dots of its processes are spread
-BESIDE = 44  # points from a panel to its speed-ups
+MIN_RUNG_HEIGHT, MAX_RUNG_HEIGHT = 0.108, 0.148  # the limits of a rung's height in inches
+PANELS_HEIGHT = 4.2  # inches of all panels together, unless rungs would be lower than MIN_RUNG_HEIGHT
+WIDTH_RATIOS = (1.9, 1)  # the ratio of the widths of a panel and of the shares beside it
+MARGIN = 0.58  # inches of a panel above and below its rungs
+PEER_GAP = 0.5  # before the peers, in rungs
+DOT_SPREAD = 0.6  # the share of a rung's height over which the dots of its processes are spread
+SPEEDUP_OFFSET = 44  # points from a panel to its speed-ups
 TICK = {"color": theme.DARK, "linewidth": 1.3}
 CEILING = {"color": theme.GREY, "linewidth": 2.4, "alpha": 0.6}
 
@@ -50,30 +50,30 @@ def figure(ladders, time_label, ceiling, colours=None, max_ticks=7):
     {part: colour}, the shares of a rung's parts are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
     """
     inches, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
-    figure = layout.new(legend + sum(inches.values()))
+    figure = layout.new_figure(legend + sum(inches.values()))
     counts = dict.fromkeys(ladders, 2 if colours else 1)
-    bands = layout.bands(figure, counts, max_columns=1, inches=inches, widths=WIDTHS if colours else None)
+    bands = layout.bands(figure, counts, max_columns=1, inches=inches, widths=WIDTH_RATIOS if colours else None)
     for name, (problem, rungs, floor) in ladders.items():
         axes, *share_axes = bands[name]
         fill(axes, rungs, floor, max_ticks=4 if share_axes else max_ticks)
         axes.set_xlabel(f"{time_label}, {problem}")
-        for other in share_axes:
-            fill_shares(other, axes, rungs, colours)
+        for shares in share_axes:
+            fill_shares(shares, axes, rungs, colours)
     share_range([axes for axes, *_ in bands.values()])
     all_rungs = [rung for _, rungs, _ in ladders.values() for rung in rungs]
     lines = [(None, any(floor for *_, floor in ladders.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in all_rungs), TICK, "model"))
     parts = {part for rung in all_rungs for part in rung.parts}
     patches = [Patch(facecolor=colour, label=part) for part, colour in (colours or {}).items() if part in parts]
-    layout.legend(figure, [dot(), *entries(lines), *patches], all(rung.converged for rung in all_rungs))
+    layout.legend(figure, [dot_handle(), *line_handles(lines), *patches], all(rung.converged for rung in all_rungs))
     return figure
 
 
 def heights(ladders):
     """{machine: inches of its panel}; the more rungs, the lower each of them."""
-    lines = {name: len(rungs) + GAP for name, (_, rungs, _) in ladders.items()}
-    inches = min(max(MIN, (TALL - AROUND * len(ladders)) / sum(lines.values())), MAX)
-    return {name: inches * count + AROUND for name, count in lines.items()}
+    lines = {name: len(rungs) + PEER_GAP for name, (_, rungs, _) in ladders.items()}
+    inches = min(max(MIN_RUNG_HEIGHT, (PANELS_HEIGHT - MARGIN * len(ladders)) / sum(lines.values())), MAX_RUNG_HEIGHT)
+    return {name: inches * count + MARGIN for name, count in lines.items()}
 
 
 def share_range(panels):
@@ -90,15 +90,15 @@ def fill(axes, rungs, floor, max_ticks):
     """
     positions = positions_of(rungs)
     dots = pd.DataFrame(
-        {"method": rung.method, "seconds": seconds, "at": dot_at, "converged": rung.converged}
-        for at, rung in zip(positions, rungs, strict=True)
-        for seconds, dot_at in dots_of(rung.processes, at)
+        {"method": rung.method, "seconds": seconds, "y": dot_y, "converged": rung.converged}
+        for y, rung in zip(positions, rungs, strict=True)
+        for seconds, dot_y in dots_of(rung.processes, y)
     )
-    kinds = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
-    marks.mark(axes, dots, "seconds", "at", kinds, size=5)
-    predictions = [(rung.predicted, at) for at, rung in zip(positions, rungs, strict=True) if rung.predicted]
-    for predicted, at in predictions:
-        axes.plot([predicted] * 2, [at - 0.4, at + 0.4], **TICK, zorder=2)
+    looks_by_name = {rung.method: looks.Look(rung.label, looks.look(rung.method).colour, "o") for rung in rungs}
+    marks.mark(axes, dots, "seconds", "y", looks_by_name, size=5)
+    predictions = [(rung.predicted, y) for y, rung in zip(positions, rungs, strict=True) if rung.predicted]
+    for predicted, y in predictions:
+        axes.plot([predicted] * 2, [y - 0.4, y + 0.4], **TICK, zorder=2)
     if floor:
         axes.axvline(floor, **CEILING, zorder=1)
     axes.set_yticks(positions, [rung.label for rung in rungs])
@@ -107,24 +107,24 @@ def fill(axes, rungs, floor, max_ticks):
     times = [*dots["seconds"], *(predicted for predicted, _ in predictions), *filter(None, [floor])]
     scales.time_axis(axes.xaxis, (min(times) / 1.5, max(times) * 1.5), max_ticks)
     axes.grid(axis="x")
-    write(axes, positions, rungs)
+    write_times(axes, positions, rungs)
 
 
 def positions_of(rungs):
     """The y of every rung, from the top down."""
-    return [at + GAP * rung.is_peer for at, rung in enumerate(rungs)]
+    return [y + PEER_GAP * rung.is_peer for y, rung in enumerate(rungs)]
 
 
 def fill_shares(axes, panel, rungs, colours):
     """Draw the shares of every rung's parts as stacked bars, at the heights of the rungs in the panel."""
-    pairs = [(at, rung.parts) for at, rung in zip(positions_of(rungs), rungs, strict=True)]
+    pairs = [(y, rung.parts) for y, rung in zip(positions_of(rungs), rungs, strict=True)]
     shares = [
-        {"at": at, "value": 100 * seconds / sum(parts.values()), "colour": colours[part]}
-        for at, parts in pairs
+        {"y": y, "value": 100 * seconds / sum(parts.values()), "colour": colours[part]}
+        for y, parts in pairs
         for part, seconds in parts.items()
     ]
     if shares:
-        bars.stacked(axes, pd.DataFrame(shares))
+        bars.draw_parts(axes, pd.DataFrame(shares))
     axes.set_ylim(panel.get_ylim())
     axes.set_xlim(0, 100)
     axes.set_xlabel("share of the time (%)")
@@ -132,28 +132,28 @@ def fill_shares(axes, panel, rungs, colours):
     axes.spines["left"].set_visible(False)
 
 
-def dots_of(processes, at):
-    """[(median, y)] of each process: the dots of a rung are below each other around `at`."""
-    step = SPREAD / max(len(processes) - 1, 1)
-    start = at - step * (len(processes) - 1) / 2
+def dots_of(processes, y):
+    """[(median, y)] of each process: the dots of a rung are below each other around `y`."""
+    step = DOT_SPREAD / max(len(processes) - 1, 1)
+    start = y - step * (len(processes) - 1) / 2
     return [(quotients.median_time([times]), start + step * number) for number, times in enumerate(processes)]
 
 
-def write(axes, positions, rungs):
+def write_times(axes, positions, rungs):
     """Write each rung's time beside the panel, and its speed-up over the rung above."""
     options = bars.TEXT | {"xycoords": ("axes fraction", "data")}
-    for at, rung in zip(positions, rungs, strict=True):
-        axes.annotate(formats.time(quotients.median_time(rung.processes)), (1, at), (3, 0), **options)
+    for y, rung in zip(positions, rungs, strict=True):
+        axes.annotate(formats.time(quotients.median_time(rung.processes)), (1, y), (3, 0), **options)
         if rung.gain:
-            axes.annotate(ratios.plain(rung.gain), (1, at), (BESIDE, 0), **options)
+            axes.annotate(ratios.plain(rung.gain), (1, y), (SPEEDUP_OFFSET, 0), **options)
 
 
-def dot():
+def dot_handle():
     """The legend's handle of a process."""
     return Line2D([], [], color=theme.DARK, marker="o", ms=3, linestyle="", label="a process")
 
 
-def entries(lines):
+def line_handles(lines):
     """The legend's handles of the lines and ticks, [(marker, is_shown, style, label)], that are shown."""
     return [
         Line2D([], [], **(style | {"linestyle": ""} if marker else style), marker=marker, ms=8, mew=1.3, label=label)

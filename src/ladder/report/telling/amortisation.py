@@ -12,15 +12,15 @@ from ladder.store import study
 COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are compared
 
 
-def crossing(points, *words):
-    """The size from which the ratios of `points`, [(size, ratio)], are below one, in words, as in `in_words`.
+def crossing_text(points, *words):
+    """The size from which the ratios of `points`, [(size, ratio)], are below one, in words, as in `answer_text`.
 
     The words may name the sizes `{first}` and `{last}`. None without points.
     """
-    return in_words(break_even(points), *words, first=num(points[0][0]), last=num(points[-1][0])) if points else None
+    return answer_text(break_even(points), *words, first=num(points[0][0]), last=num(points[-1][0])) if points else None
 
 
-def in_words(answer, at, everywhere, nowhere, undecided, **values):
+def answer_text(answer, at, everywhere, nowhere, undecided, **values):
     """An answer of `crossings.break_even` in words, which `values` complete; `at` has `{}` for the size or number."""
     if isinstance(answer, tuple):
         return at.format(ratios.size(*answer), **values)
@@ -28,17 +28,17 @@ def in_words(answer, at, everywhere, nowhere, undecided, **values):
     return answer and words[answer].format(**values)
 
 
-def calls_to_pay(chapter, prepared, other):
+def calls_to_break_even(chapter, prepared, other):
     """The number of calls from which a selection is cheaper than another, although it prepares before the first call.
 
     An answer of `crossings.break_even`: a number with the ends of its interval, or a word. None if one of them wasn't
     measured.
     """
     rows, other_times = study.first_case(chapter.find(prepared)), study.processes(chapter.find(other))
-    before = chapter.phases(prepared, outside=True)
-    if rows.empty or before.empty or not other_times:
+    preparations = chapter.phases(prepared, outside=True)
+    if rows.empty or preparations.empty or not other_times:
         return None
-    preparation, calls = before.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
-    costs = [(preparation[process], list(seconds)) for process, seconds in calls if process in preparation.index]
-    per_call = {count: [[call + first / count for call in calls] for first, calls in costs] for count in COUNTS}
+    setup, calls = preparations.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
+    costs = [(setup[process], list(seconds)) for process, seconds in calls if process in setup.index]
+    per_call = {count: [[call + setup / count for call in calls] for setup, calls in costs] for count in COUNTS}
     return break_even([(count, quotients.quotient(processes, other_times)) for count, processes in per_call.items()])

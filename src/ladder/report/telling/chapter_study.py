@@ -16,7 +16,7 @@ from ladder.report.telling.lines import COMMON, FLOOR, Selection
 from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
-CLOSE = 1.2  # phases are parts of a call if their sum and its time differ by less than this factor
+PHASES_TOLERANCE = 1.2  # phases are the parts of a call if their sum and its time differ by less than this factor
 
 
 class NotMeasured(Exception):
@@ -30,22 +30,22 @@ class NotMeasured(Exception):
         self.words, self.needs = words, needs
 
 
-def required(value):
+def require_measured(value):
     """The value. Raises NotMeasured for None and for an empty list or frame."""
     if value is None or (hasattr(value, "__len__") and not len(value)):
         raise NotMeasured
     return value
 
 
-def of_chapter(workload, study):
+def study_of_chapter(workload, study):
     """The ChapterStudy of a workload, made once for a study."""
-    key = of_chapter, workload
+    key = study_of_chapter, workload
     if key not in study.answers:
         study.answers[key] = ChapterStudy(workload, study)
     return study.answers[key]
 
 
-def module(workload, name):
+def chapter_module(workload, name):
     """A module of a chapter, or None without one."""
     workloads.load(workload)
     full_name = f"ladder.workloads.{workload}.paper.{name}"
@@ -66,7 +66,7 @@ def pick_machines(study, needs, sources):
     first two, being this build's, the number of campaigns, the number of roles met. Any other role goes to the machine
     that meets it, this build's before a published one, with the most campaigns of that role, and then of all.
     """
-    machines = [study.of(name) for name in study.machines()]
+    machines = [study.for_machine(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
     names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
     shared_roles = [role for role, need in needs.items() if not (need.separate or need.widest)]
@@ -85,7 +85,7 @@ def pick_machines(study, needs, sources):
     best, picked = max(machines, key=rank, default=None), {}
     for role, candidates in candidates_of.items():
         preferred = [machine for machine in candidates if machine is best and role in shared_roles] or candidates
-        picked[role] = max(preferred, key=partial(rank_in, role), default=study.of(None))
+        picked[role] = max(preferred, key=partial(rank_in, role), default=study.for_machine(None))
     return picked
 
 
@@ -98,7 +98,7 @@ class ChapterStudy:
     """A study with the data of a chapter's `lines.py`; `report/telling/lines.py` explains its terms."""
 
     def __init__(self, workload, study):
-        data = module(workload, "lines")
+        data = chapter_module(workload, "lines")
         self.workload, self.study = workload, study
         self.lines, self.sources, self.unit = data.LINES, data.SOURCES, data.UNIT
         self.table = getattr(data, "TABLE", [list(data.LINES)])
@@ -107,7 +107,7 @@ class ChapterStudy:
         self.method_columns = methods.columns(workload)
         self.per_unit, self.outside = getattr(data, "per_unit", None), getattr(data, "OUTSIDE", {"phase": ()})
         self.part_of = getattr(data, "part_of", None)
-        self.model = module(workload, "model")  # None in a chapter without a model
+        self.model = chapter_module(workload, "model")  # None in a chapter without a model
         self.needs = data.MACHINES
         self.machines = pick_machines(study, self.needs, self.sources)
         self.frames = {}
@@ -122,12 +122,12 @@ class ChapterStudy:
 
     def source_of(self, selection):
         """The name of the source of a selection: its own, or that of its line."""
-        selection = selection_of(selection)
+        selection = as_selection(selection)
         return selection.source or self.line(selection).source
 
     def line(self, selection):
         """The line of a selection, with the selection's changes of the tuning."""
-        selection = selection_of(selection)
+        selection = as_selection(selection)
         line = look_up("line", selection.line, self.lines)
         return replace(line, tuning=line.tuning | selection.tuning)
 
@@ -143,47 +143,47 @@ class ChapterStudy:
 
         Phases that overlap, as a phase named `a and b` shows, have no times.
         """
-        selection = selection_of(selection)
+        selection = as_selection(selection)
         if selection.phases:
-            phases = self.phases(selection, outside=False if selection.others else None)
+            phases = self.phases(selection, outside=False if selection.exclude else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
-            return queries.passes(phases[phases["phase"].isin(selection.phases) != selection.others])
+            return queries.pass_totals(phases[phases["phase"].isin(selection.phases) != selection.exclude])
         calls = self.calls(selection)
-        return queries.of_processes(calls, selection.column) if selection.column else calls
+        return queries.process_values(calls, selection.column) if selection.column else calls
 
     def calls(self, selection):
         """The timed calls of a selection, maybe none; those on the ladder in seconds of the ladder's unit."""
-        return self.in_units(selection, self.line(selection).rows(self.frame(self.source_of(selection))))
+        return self.to_unit(selection, self.line(selection).rows(self.frame(self.source_of(selection))))
 
-    def in_units(self, selection, rows):
+    def to_unit(self, selection, rows):
         """Rows of a selection; those on the ladder in seconds of the ladder's unit, such as an epoch."""
-        is_on_ladder = self.per_unit and selection_of(selection).source is None and len(rows)
+        is_on_ladder = self.per_unit and as_selection(selection).source is None and len(rows)
         return rows.assign(seconds=self.per_unit(rows)) if is_on_ladder else rows
 
     def rows(self, selection):
         """As `find`; raises NotMeasured without any row."""
-        return required(self.find(selection))
+        return require_measured(self.find(selection))
 
     def ratio(self, slower, faster):
         """The time of a selection over that of another, or with FLOOR over its own predicted time, as a Ratio."""
         if faster == FLOOR:
-            return ratios.over(self.rows(slower), self.predicted(slower))
-        return ratios.of(*map(self.rows, self.paired(slower, faster)))
+            return ratios.over_seconds(self.rows(slower), self.predicted_seconds(slower))
+        return ratios.of(*map(self.rows, self.resolve_common(slower, faster)))
 
-    def paired(self, *selections):
+    def resolve_common(self, *selections):
         """The selections, COMMON replaced by the largest number at which all were measured; or raises NotMeasured."""
-        sides = list(map(selection_of, selections))
+        sides = list(map(as_selection, selections))
         common = [{name for name, value in self.line(side).tuning.items() if value == COMMON} for side in sides]
         for name in set.intersection(*common):
             counts = [set(queries.values(self.frame(self.source_of(side)), name)) for side in sides]
-            pairs = ([side.changed(**{name: n}) for side in sides] for n in sorted(set.intersection(*counts))[::-1])
-            sides = required(next((pair for pair in pairs if all(len(self.find(side)) for side in pair)), None))
+            pairs = ([side.with_tuning(**{name: n}) for side in sides] for n in sorted(set.intersection(*counts))[::-1])
+            sides = require_measured(next((pair for pair in pairs if all(len(self.find(side)) for side in pair)), None))
         return sides
 
-    def predicted(self, selection):
+    def predicted_seconds(self, selection):
         """The seconds that the model predicts for a selection; raises NotMeasured without a rate that it needs."""
-        return required(self.predict(selection, self.rows(selection)))
+        return require_measured(self.predict(selection, self.rows(selection)))
 
     def predict(self, selection, rows):
         """The predicted seconds for a selection's rows; None without rows, or without a rate that the model needs."""
@@ -191,7 +191,7 @@ class ChapterStudy:
 
     def phases(self, selection, outside=False):
         """The rows of the phases of a selection's calls; if `outside`, of those outside of calls; if None, of both."""
-        return self.in_units(selection, self.phases_of(self.machine_of(selection), self.calls(selection), outside))
+        return self.to_unit(selection, self.phases_of(self.machine_of(selection), self.calls(selection), outside))
 
     def phases_of(self, machine, rows, outside=False):
         """As `phases`, of the case of some rows on a machine."""
@@ -205,14 +205,14 @@ class ChapterStudy:
     def traces(self, experiment, selections, machines=None):
         """The first processes' traces, {"machine: title": rows}, of {title: selection}; by default on all machines."""
         traces = self.study.tables.get(experiment, {}).get("traces", queries.NO_ROWS)
-        machines = queries.ordered(queries.values(traces, "machine")) if machines is None else machines
-        first = {name: queries.of_first_processes(queries.where(traces, machine=name)) for name in machines}
+        machines = queries.sort_machines(queries.values(traces, "machine")) if machines is None else machines
+        first = {name: queries.rows_of_first_processes(queries.where(traces, machine=name)) for name in machines}
         lines = {title: self.line(selection) for title, selection in selections.items()}
         rows = {f"{name}: {title}": line.rows(first[name]) for name in machines for title, line in lines.items()}
         return {title: trace for title, trace in rows.items() if len(trace)}
 
 
-def selection_of(selection):
+def as_selection(selection):
     """A Selection; the key of a line is its short form."""
     return selection if isinstance(selection, Selection) else Selection(selection)
 
@@ -220,10 +220,10 @@ def selection_of(selection):
 def phases_over_call(rows, phases):
     """The sum of all phases of a case over the time of its call; None without phases."""
     times = queries.phase_times(phases)
-    return sum(times.values()) / queries.middle(rows) if times else None
+    return sum(times.values()) / queries.median_time(rows) if times else None
 
 
-def parts(rows, phases):
-    """{phase: seconds} if the phases add up to the call (within CLOSE); {} if not, because they aren't its parts."""
+def phase_times_of_call(rows, phases):
+    """{phase: seconds} if the phases add up to the call, within PHASES_TOLERANCE; else {}."""
     share = phases_over_call(rows, phases)
-    return queries.phase_times(phases) if share and 1 / CLOSE < share < CLOSE else {}
+    return queries.phase_times(phases) if share and 1 / PHASES_TOLERANCE < share < PHASES_TOLERANCE else {}

@@ -7,7 +7,7 @@ import re
 from functools import partial
 
 from ladder.report import chapter_data, evidence, latex, verdict_table
-from ladder.report.telling.chapter_study import NotMeasured, module, required
+from ladder.report.telling.chapter_study import NotMeasured, chapter_module, require_measured
 from ladder.report.telling.lines import FLOOR, Claim
 from ladder.statistics.claims import decide, has_number
 
@@ -19,14 +19,14 @@ def verdicts(study, campaigns_of=evidence.of_campaigns):
     """
     key, answers = (campaigns_of, study.workload), study.study.answers
     if key not in answers:
-        data = module(study.workload, "claims")
-        groups = grouped(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
+        data = chapter_module(study.workload, "claims")
+        groups = group_claims(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
         tested = campaigns_of(study)
-        answers[key] = {group: [decided(study, tested, claim) for claim in claims] for group, claims in groups.items()}
+        answers[key] = {name: [decide_claim(study, tested, claim) for claim in groups[name]] for name in groups}
     return answers[key]
 
 
-def grouped(claims):
+def group_claims(claims):
     """Claims in three groups: those of the earlier study with a number, those of it without one, and our own."""
     groups = {"numbers": [], "directions": [], "own": claims.get("own", [])}
     for claim in claims.get("earlier", []):
@@ -34,19 +34,19 @@ def grouped(claims):
     return groups
 
 
-def decided(study, tested, claim):
+def decide_claim(study, tested, claim):
     """A claim with its answer in the `tested` campaigns of a study, and with what testing it needs."""
-    ratio, needs = evidence.measured(tested, claim)
+    ratio, needs = evidence.measured_ratio(tested, claim)
     if not (ratio and ratio.spread):
-        is_measured = ratio or evidence.measured(study, claim)[0]  # in different campaigns, or in none
+        is_measured = ratio or evidence.measured_ratio(study, claim)[0]  # in different campaigns, or in none
         ratio, needs = None, evidence.CAMPAIGN if is_measured else needs
     return verdict_table.Claim(
         claim.key,
-        with_code(claim.words),
-        with_code(needs),
+        render_code(claim.words),
+        render_code(needs),
         cause(tested, claim.cause, ratio),
         decide(ratio, claim.min, claim.max),
-        with_code(claim.place),
+        render_code(claim.place),
         tested.study.have_converged(ratio.cases if ratio else ()),
     )
 
@@ -57,23 +57,23 @@ def cause(study, stated_cause, ratio):
         text = stated_cause(study, ratio) if callable(stated_cause) else stated_cause
     except NotMeasured:
         return None
-    return text and with_code(text)
+    return text and render_code(text)
 
 
-def several(*causes):
+def join_causes(*causes):
     """The cause of a claim that joins several causes, all of them functions, as a function."""
     return lambda study, ratio: ", ".join(cause(study, ratio) for cause in causes)
 
 
 def share_of_floor(words="{} of it"):
     """The cause of a claim about the floor: a function that puts the predicted over the measured time into words."""
-    return lambda study, ratio: words.format(latex.percent(1 / required(ratio).value, 2))
+    return lambda study, ratio: words.format(latex.percent(1 / require_measured(ratio).value, 2))
 
 
 # Whether a line takes no longer than the minimum time that the model predicts.
-at_floor = partial(Claim, faster=FLOOR, min=1, max=1, needs="the rung and ceilings", cause=share_of_floor())
+floor_claim = partial(Claim, faster=FLOOR, min=1, max=1, needs="the rung and ceilings", cause=share_of_floor())
 
 
-def with_code(text):
+def render_code(text):
     """LaTeX with code in `backticks`."""
     return re.sub(r"`([^`]*)`", lambda match: latex.code(match[1]), text)

@@ -13,17 +13,17 @@ from ladder.report import chapters, evidence, latex, ratios, verdict_table
 from ladder.report.latex import code, percent, seconds
 from ladder.report.telling import amortisation, chapter_study, lines
 from ladder.report.telling import claims as chapter_claims
-from ladder.report.telling.chapter_study import NotMeasured, look_up, required, selection_of
-from ladder.report.telling.claims import with_code
-from ladder.report.telling.lines import MAX, SECOND, SEVERAL, select
+from ladder.report.telling.chapter_study import NotMeasured, as_selection, look_up, require_measured
+from ladder.report.telling.claims import render_code
+from ladder.report.telling.lines import MAX, SECOND_LARGEST, SEVERAL, select
 from ladder.store import PUBLISHED, rates, study
 
-FIRST = {"study", "chapter"}  # names of the argument without which texts call functions
+CHAPTER_ARGUMENTS = {"study", "chapter"}  # names of the argument without which texts call functions
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
 # Names that need no study: selections, and formats of numbers that aren't measured.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
 SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select}
-SHARED |= {"MAX": MAX, "SEVERAL": SEVERAL, "SECOND": SECOND}
+SHARED |= {"MAX": MAX, "SEVERAL": SEVERAL, "SECOND_LARGEST": SECOND_LARGEST}
 
 
 def time(chapter, selection, digits=2):
@@ -33,18 +33,18 @@ def time(chapter, selection, digits=2):
 
 def median(chapter, selection):
     """The seconds of the median time, as a number for calculations."""
-    return study.middle(chapter.rows(selection))
+    return study.median_time(chapter.rows(selection))
 
 
 def predicted_time(chapter, selection):
     """The time that the model predicts."""
-    return seconds(chapter.predicted(selection), 2)
+    return seconds(chapter.predicted_seconds(selection), 2)
 
 
 def rate(chapter, selection, work="bytes"):
     """Work per second: B/s, or with "flops" FLOP/s."""
     rows = chapter.rows(selection)
-    return latex.rate(rows[work].iloc[0] / study.middle(rows), {"bytes": "bandwidth"}.get(work, work), 2)
+    return latex.rate(rows[work].iloc[0] / study.median_time(rows), {"bytes": "bandwidth"}.get(work, work), 2)
 
 
 def share(chapter, selection):
@@ -60,12 +60,12 @@ def parallelism(chapter, selection):
 def count(chapter, selection, column):
     """The number of threads or ranks of a case, by column; raises NotMeasured if it is 1."""
     number = int(chapter.rows(selection)[column].iloc[0])
-    return latex.num(required(number if number > 1 else None))
+    return latex.num(require_measured(number if number > 1 else None))
 
 
 def largest(chapter, source, column):
     """The maximum of a column of a source."""
-    return required(max(study.values(chapter.frame(source), column), default=None))
+    return require_measured(max(study.values(chapter.frame(source), column), default=None))
 
 
 def size(chapter, source, *columns):
@@ -85,32 +85,32 @@ def speedup(chapter, slower, faster):
 
 def comparison(chapter, slower, faster, name):
     """A predicate about `faster`: is 3.0 × faster than `name`, is as fast as it, does not differ significantly ..."""
-    return ratios.comparison(chapter.ratio(slower, faster), with_code(name))
+    return ratios.comparison(chapter.ratio(slower, faster), render_code(name))
 
 
 def efficiency(chapter, selection, column):
     """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured of a single one."""
-    selection = selection_of(selection)
+    selection = as_selection(selection)
     number = int(chapter.rows(selection)[column].iloc[0])
-    speedup = chapter.ratio(selection.changed(**{column: 1}), selection)
-    return ratios.efficiency(required(speedup if number > 1 else None), number)
+    speedup = chapter.ratio(selection.with_tuning(**{column: 1}), selection)
+    return ratios.efficiency(require_measured(speedup if number > 1 else None), number)
 
 
 def phase_share(chapter, selection, name):
     """The share of a phase in the call; raises NotMeasured if the phases don't add up to the call."""
-    times = chapter_study.parts(chapter.rows(selection), chapter.phases(selection))
-    return percent(required(times.get(name)) / sum(times.values()), 2)
+    times = chapter_study.phase_times_of_call(chapter.rows(selection), chapter.phases(selection))
+    return percent(require_measured(times.get(name)) / sum(times.values()), 2)
 
 
 def preparation(chapter, selection):
     """The median time of the preparation before the first call."""
-    return seconds(required(study.middle(chapter.phases(selection, outside=True))), 2)
+    return seconds(require_measured(study.median_time(chapter.phases(selection, outside=True))), 2)
 
 
-def beyond(chapter, selection):
+def phases_over_call(chapter, selection):
     """The sum of all phases as a multiple of the call; raises NotMeasured if they add up to it, or weren't timed."""
-    rows, phases = chapter.rows(selection), required(chapter.phases(selection))
-    if chapter_study.parts(rows, phases):
+    rows, phases = chapter.rows(selection), require_measured(chapter.phases(selection))
+    if chapter_study.phase_times_of_call(rows, phases):
         raise NotMeasured
     return ratios.short(chapter_study.phases_over_call(rows, phases))
 
@@ -118,8 +118,8 @@ def beyond(chapter, selection):
 def break_even(chapter, prepared, other, name, calls="calls"):
     """A predicate with the number of calls after which a selection's preparation pays off against another selection."""
     name = name.replace("{", "{{").replace("}", "}}")  # the words are completed by `format`
-    return amortisation.in_words(
-        amortisation.calls_to_pay(chapter, prepared, other),
+    return amortisation.answer_text(
+        amortisation.calls_to_break_even(chapter, prepared, other),
         f"pays off, compared with {name}, after {{}} {calls}",
         f"pays off, compared with {name}, with the first of the {calls}",
         f"never pays off, compared with {name}",
@@ -130,39 +130,40 @@ def break_even(chapter, prepared, other, name, calls="calls"):
 def memory_rate(chapter, role, threads=None):
     """The bandwidth of the memory of a role's machine on `threads`, or of its GPU's memory without a number."""
     machine = chapter.machine(role)
-    return bandwidth(required(rates.bandwidths(machine).get(threads) if threads else rates.gpu_bandwidth(machine)))
+    rate = rates.bandwidths(machine).get(threads) if threads else rates.gpu_bandwidth(machine)
+    return bandwidth(require_measured(rate))
 
 
 def reading_rate(chapter, role, threads):
     """The median bandwidth of the stream that only reads, on `threads`."""
-    rows = required(chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT, kernel="read", threads=threads))
-    return bandwidth(rows["bytes"].iloc[0] / study.middle(rows))
+    rows = require_measured(chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT, kernel="read", threads=threads))
+    return bandwidth(rows["bytes"].iloc[0] / study.median_time(rows))
 
 
 def link_rate(chapter, role):
     """The bandwidth of copies to a GPU."""
-    return bandwidth(required(rates.link(chapter.machine(role))))
+    return bandwidth(require_measured(rates.link(chapter.machine(role))))
 
 
 def memory_threads(chapter, role):
     """The largest number of threads with a measured bandwidth."""
     rows = chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT)
-    return required(max(study.values(rows, "threads"), default=None))
+    return require_measured(max(study.values(rows, "threads"), default=None))
 
 
 def product_rate(chapter, role, precision):
     """FLOP/s of the best product of a precision on a machine's GPU."""
-    return latex.rate(required(rates.products(chapter.machine(role), precision, device="cuda")), "flops")
+    return latex.rate(require_measured(rates.products(chapter.machine(role), precision, device="cuda")), "flops")
 
 
 def energy(chapter, selection):
     """The median energy of a call."""
-    return latex.joules(required(study.energy(chapter.rows(selection))), 2)
+    return latex.joules(require_measured(study.energy(chapter.rows(selection))), 2)
 
 
 def machine(chapter, role):
     """The name of the machine of a role."""
-    return code(required(chapter.machine(role).subject))
+    return code(require_measured(chapter.machine(role).subject))
 
 
 def other_machine(chapter, role, other_role):
@@ -174,16 +175,16 @@ def other_machine(chapter, role, other_role):
 
 def verdict_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest; raises NotMeasured if that is the role's own."""
-    name, own = (required(each.machines[role].subject) for each in (evidence.of_campaigns(chapter), chapter))
-    if name.removesuffix(PUBLISHED) == own.removesuffix(PUBLISHED):
+    name, local = (require_measured(each.machines[role].subject) for each in (evidence.of_campaigns(chapter), chapter))
+    if name.removesuffix(PUBLISHED) == local.removesuffix(PUBLISHED):
         raise NotMeasured
     return code(name)
 
 
 def gpu(chapter, role, about="name"):
     """A property of the first GPU of a role's machine: its name, or its driver."""
-    gpus = required(chapter.machine(role).description.get("gpus"))
-    return latex.escape(required(gpus[0].get(about)))
+    gpus = require_measured(chapter.machine(role).description.get("gpus"))
+    return latex.escape(require_measured(gpus[0].get(about)))
 
 
 def claim(chapter, key):
@@ -194,7 +195,7 @@ def claim(chapter, key):
 
 def claimed_ratio(chapter, key):
     """The measured ratio that a claim is about."""
-    return ratios.prose(required(claim(chapter, key).answer.ratio))
+    return ratios.prose(require_measured(claim(chapter, key).answer.ratio))
 
 
 def verdict(chapter, key):
@@ -204,28 +205,28 @@ def verdict(chapter, key):
 
 def tally(chapter, group):
     """The numbers of a group's claims by verdict, in words."""
-    return required(verdict_table.tally(look_up("group of claims", group, chapter_claims.verdicts(chapter))))
+    return require_measured(verdict_table.tally(look_up("group of claims", group, chapter_claims.verdicts(chapter))))
 
 
-def of_chapter(chapter):
+def template_names(chapter):
     """The names that a chapter's text may use, {name: function, constant or namespace}."""
-    modules = {name: chapter_study.module(chapter.workload, name) for name in chapters.DATA}
+    modules = {name: chapter_study.chapter_module(chapter.workload, name) for name in chapters.DATA_MODULES}
     text = modules.pop("text")
     if text:
         siblings = inspect.getmembers(text, lambda value: getattr(value, "__package__", "") == text.__package__)
         modules |= dict(siblings)
-    values = SHARED | {name: module and SimpleNamespace(**bound(chapter, module)) for name, module in modules.items()}
-    for module in filter(None, (inspect.getmodule(of_chapter), text)):
+    values = SHARED | {name: module and SimpleNamespace(**bind(chapter, module)) for name, module in modules.items()}
+    for module in filter(None, (inspect.getmodule(template_names), text)):
         local = {name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
-        values |= {name: value for name, value in bound(chapter, module).items() if name in local or name.isupper()}
+        values |= {name: value for name, value in bind(chapter, module).items() if name in local or name.isupper()}
     return values
 
 
-def bound(chapter, module):
+def bind(chapter, module):
     """The members of a module, with the chapter as the first argument of functions that have one for the study."""
     return {
         name: partial(value, chapter)
-        if inspect.isfunction(value) and FIRST & {*inspect.signature(value).parameters}
+        if inspect.isfunction(value) and CHAPTER_ARGUMENTS & {*inspect.signature(value).parameters}
         else value
         for name, value in vars(module).items()
     }

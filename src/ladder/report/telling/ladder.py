@@ -1,10 +1,10 @@
 """The table of a chapter's ladder, and its waterfall, the figure of its times: rung by rung, in the ladder's unit."""
 
 from ladder.report import ladder_table, ratios
-from ladder.report.chapters import PEER
+from ladder.report.chapters import PEER_PREFIX
 from ladder.report.figures import layout, waterfall
 from ladder.report.latex import code, prose
-from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.chapter_study import phase_times_of_call
 from ladder.report.telling.lines import LATEX_TIMES, parallelism
 from ladder.store import study
 
@@ -12,10 +12,10 @@ from ladder.store import study
 def table(chapter):
     """The lines with their ideas, the resources that they save, the predicted and the measured times, as LaTeX."""
     groups = [[row(chapter, key) for key, _ in distinct_cases(chapter, keys)] for keys in chapter.table]
-    return ladder_table.table(with_rules(groups), chapter.unit)
+    return ladder_table.table(insert_rules(groups), chapter.unit)
 
 
-def with_rules(groups):
+def insert_rules(groups):
     """The rows of several groups with rules between the groups."""
     return [row for group in groups if group for row in (None, *group)][1:]
 
@@ -34,7 +34,7 @@ def row(chapter, key):
     """A line's row of the table."""
     line, rows = chapter.line(key), chapter.find(key)
     rung_idea = chapter.rungs.get(line.variant, "")
-    idea = PEER * rung_idea.startswith(PEER) + line.idea if line.idea else rung_idea
+    idea = PEER_PREFIX * rung_idea.startswith(PEER_PREFIX) + line.idea if line.idea else rung_idea
     counts = [parallelism(rows.iloc[0], LATEX_TIMES)] if len(rows) and shows_parallelism(chapter, line) else []
     name = ", ".join([code(line.variant), *filter(None, [prose(line.label)]), *counts])
     return ladder_table.Rung(name, idea, line.relieves, chapter.predict(key, rows), rows)
@@ -58,7 +58,7 @@ def draw_waterfall(chapter, problem, time_label, ceiling, colours=None, **option
     {phase: colour}, each rung has a bar of its phases' shares.
     """
     panels, floor = {}, getattr(chapter.model, "floor", lambda machine, row: None)
-    for title, keys in groups_of(chapter).items():
+    for title, keys in lines_by_panel(chapter).items():
         cases = {key: rows for key, rows in distinct_cases(chapter, keys) if len(rows)}
         if not cases:
             continue
@@ -73,7 +73,7 @@ def draw_waterfall(chapter, problem, time_label, ceiling, colours=None, **option
     return waterfall.figure(panels, time_label, ceiling, colours, **options) if panels else layout.empty(time_label)
 
 
-def groups_of(chapter):
+def lines_by_panel(chapter):
     """The keys of the lines of each panel, {title: keys}."""
     title_of = {source: title for title, sources in chapter.panels.items() for source in sources}
     groups = {}
@@ -92,10 +92,10 @@ def label_of(chapter, key):
 def rung(chapter, key, rows, above, colours=None):
     """A line's rung, with its speed-up over the rows `above`; its label omits the variant if METHOD names a method."""
     line = chapter.line(key)
-    is_peer = chapter.rungs.get(line.variant, "").startswith(PEER)
+    is_peer = chapter.rungs.get(line.variant, "").startswith(PEER_PREFIX)
     method = " ".join(line.tuning[name] for name in chapter.method_columns if name in line.tuning)
     counts = [parallelism(rows.iloc[0])] if shows_parallelism(chapter, line) else []
-    times = parts(rows, chapter.phases(key)) if colours else {}
+    times = phase_times_of_call(rows, chapter.phases(key)) if colours else {}
     return waterfall.Rung(
         ", ".join(filter(None, ("" if method else line.variant, line.label.replace("`", ""), *counts))),
         method or line.variant,

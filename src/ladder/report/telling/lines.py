@@ -32,15 +32,15 @@ from ladder.store.study import values, where
 
 MAX, SEVERAL = "max", "several"  # the largest measured number of threads or ranks; SEVERAL: only if it is above 1
 COMMON = "common"  # the largest number at which both sides of a ratio were measured; without a ratio the same as MAX
-SECOND, MIN = "second", "min"  # the second largest number, and the smallest
-COUNTS = {MAX: -1, SEVERAL: -1, COMMON: -1, SECOND: -2, MIN: 0}  # their indices in the sorted measured numbers
+SECOND_LARGEST, MIN = "second", "min"  # the second largest number, and the smallest
+COUNT_INDICES = {MAX: -1, SEVERAL: -1, COMMON: -1, SECOND_LARGEST: -2, MIN: 0}  # in the sorted measured numbers
 FLOOR = "floor"  # a side of a claim: the minimum time that the model predicts
 LATEX_TIMES = r"$\times$"
 OFF, UNSTATED = None, "unstated"  # OFF: a tuning is "off" or not stated; UNSTATED: it isn't stated
 
 
 class Source:
-    """Rows of experiments on a role's machine by values of columns, COUNTS, OFF or UNSTATED; `prepare` changes them."""
+    """Rows of experiments on a role's machine by values of columns or COUNT_INDICES, OFF, UNSTATED; `prepare` edits."""
 
     def __init__(self, machine, *experiments, prepare=None, **conditions):
         self.machine, self.experiments, self.prepare, self.conditions = machine, experiments, prepare, conditions
@@ -53,17 +53,17 @@ class Source:
 
 
 def plain_conditions(conditions):
-    """The conditions with a plain value, none of COUNTS, OFF and UNSTATED."""
-    return {name: value for name, value in conditions.items() if value not in (*COUNTS, OFF, UNSTATED)}
+    """The conditions with a plain value, none of COUNT_INDICES, OFF and UNSTATED."""
+    return {name: value for name, value in conditions.items() if value not in (*COUNT_INDICES, OFF, UNSTATED)}
 
 
 def select_rows(rows, conditions):
-    """The rows that meet conditions, which may be one of COUNTS, OFF or UNSTATED."""
+    """The rows that meet conditions, which may be one of COUNT_INDICES, OFF or UNSTATED."""
     rows = where(rows, **plain_conditions(conditions))
     for name, value in conditions.items():
-        if value in COUNTS:
+        if value in COUNT_INDICES:
             counts = values(rows, name)
-            count = counts[COUNTS[value]] if len(counts) > (value == SECOND) else None
+            count = counts[COUNT_INDICES[value]] if len(counts) > (value == SECOND_LARGEST) else None
             rows = where(rows, **{name: None if value == SEVERAL and count == 1 else count})
         elif value in (OFF, UNSTATED) and name in rows.columns:
             rows = rows[rows[name].isna() | ((rows[name] == "off") & (value is OFF))]
@@ -130,29 +130,29 @@ class Line:
 class Selection:
     """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
 
-    With `phases` it is these phases added up, or all `others` of the calls; with a `column` its seconds are in that.
+    With `phases` it is their sum or, with `exclude`, that of all others of the calls; `column` is that of its seconds.
     """
 
     line: str
     source: str | None = None
     tuning: dict = field(default_factory=dict)
     phases: tuple[str, ...] = ()
-    others: bool = False
+    exclude: bool = False
     column: str = ""
 
-    def changed(self, **tuning):
+    def with_tuning(self, **tuning):
         """The same with a changed tuning."""
         return replace(self, tuning=self.tuning | tuning)
 
-    def part(self, *phases):
+    def phase(self, *phases):
         """These phases, of the calls or before the first one; without any the whole calls."""
         return replace(self, phases=phases)
 
-    def rest(self, *phases):
+    def without(self, *phases):
         """All phases of the calls but these."""
-        return replace(self, phases=phases, others=True)
+        return replace(self, phases=phases, exclude=True)
 
-    def in_column(self, column):
+    def with_column(self, column):
         """The seconds in another column, such as those of a process's start."""
         return replace(self, column=column)
 
@@ -205,26 +205,25 @@ class Claim:
     place: str = ""
 
 
-def exactly(ratio):
+def equals(ratio):
     """The bounds of a Claim that its ratio is `ratio`."""
     return {"min": ratio, "max": ratio}
 
 
-EQUAL = exactly(1)
+EQUAL = equals(1)
 
 
 @dataclass(frozen=True)
-class Then:
-    """A time that an earlier study published, the time of its program today, and that of the best line today.
+class EarlierTime:
+    """The time in `words` that an earlier study published, that of its program today, and that of the best line today.
 
-    The first over the second is what hardware has gained, the second over the third what code has. `seconds` is None if
-    the study's work isn't known to be that of ours; then the row has only the gain of code. A side is a selection or a
-    function of the study that returns seconds.
+    The first over the second is the gain of hardware, the second over the third that of code. `seconds` is None if the
+    study's work may not be ours. `program` and `best` are selections, or functions of the study that return seconds.
     """
 
     words: str
     seconds: float | None
-    theirs: str | Selection | Callable
+    program: str | Selection | Callable
     best: str | Selection | Callable
 
 

@@ -2,16 +2,16 @@
 
 from ladder.report.figures import bars, formats, layout, medians, theme
 from ladder.report.figures.theme import Line2D, Patch
-from ladder.report.telling.chapter_study import parts
+from ladder.report.telling.chapter_study import phase_times_of_call
 from ladder.report.telling.lines import parallelism
 from ladder.store import study as queries
 
 
-def figure(rows, colours, empty):
+def figure(rows, colours, missing):
     """The figure of {title of a row: panels of `panel`}; `colours` is {phase: colour} in the order of the phases."""
     rows = {title: measured for title, panels in rows.items() if (measured := list(filter(None, panels)))}
     if not rows:
-        return layout.empty(empty)
+        return layout.empty(missing)
     all_bars = [bar for panels in rows.values() for _, groups, _ in panels for _, group in groups for bar in group]
     for bar in all_bars:
         order = sorted(bar["times"], key=list(colours).index)
@@ -22,31 +22,31 @@ def figure(rows, colours, empty):
     return bars.figure(rows, "time (ms)", 0.85, [*entries, call])
 
 
-def panel(study, title, groups, with_before=False):
+def panel(study, title, groups, with_preparation=False):
     """A panel of bars in groups, {words: [(name, selection)]}; None without any measurement.
 
-    A bar without a name has its threads, ranks or GPUs; `with_before` appends the time before the first call: `+ 2 s`.
+    A bar without a name has its threads, ranks or GPUs; `with_preparation` appends the time before calls: `+ 2 s`.
     """
     bars_of = {
-        words: [bar(study, name, side, with_before) for name, side in sides if len(study.find(side))]
+        words: [bar(study, name, side, with_preparation) for name, side in sides if len(study.find(side))]
         for words, sides in groups.items()
     }
     measured = [(words, group) for words, group in bars_of.items() if group]
     return (title, measured, ()) if measured else None
 
 
-def bar(study, name, selection, with_before):
-    """A selection's case as a bar in milliseconds, a dict as in `bars.grouped`."""
+def bar(study, name, selection, with_preparation):
+    """A selection's case as a bar in milliseconds, a dict as in `bars.draw_groups`."""
     rows = study.find(selection)
     (case,) = medians.summaries(rows, ["case"]).itertuples()
     is_one_rank = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # which distributes nothing before
-    before = study.phases(selection, outside=True) if with_before and not is_one_rank else queries.NO_ROWS
+    setup = study.phases(selection, outside=True) if with_preparation and not is_one_rank else queries.NO_ROWS
     return {
         "name": name or parallelism(rows.iloc[0]),
         "value": 1e3 * case.median,
         "low": 1e3 * case.low,
         "high": 1e3 * case.high,
         "converged": case.converged,
-        "times": parts(rows, study.phases(selection)),
-        "text": formats.time(case.median) + (f" + {formats.time(queries.middle(before))}" if len(before) else ""),
+        "times": phase_times_of_call(rows, study.phases(selection)),
+        "text": formats.time(case.median) + (f" + {formats.time(queries.median_time(setup))}" if len(setup) else ""),
     }

@@ -17,11 +17,11 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 
-from ladder.catalogue import blame
+from ladder.catalogue import code_errors
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import chapter_code, chapters
 from ladder.report.latex import Missing
-from ladder.report.telling.chapter_study import NotMeasured, look_up, required
+from ladder.report.telling.chapter_study import NotMeasured, look_up, require_measured
 
 DELIMITERS = ("<%", "%>", "<<", ">>", "<#", "#>")  # of blocks, of values, and of comments
 UNKNOWN = re.compile(r"'(\w+)' is undefined")  # Jinja's message on an unknown name
@@ -29,7 +29,7 @@ UNKNOWN = re.compile(r"'(\w+)' is undefined")  # Jinja's message on an unknown n
 LONE_TAG = re.compile(r"(?m)^[ \t]*(<%(?:(?!%>).)*%>)[ \t]*\n")
 
 
-class Measured(Extension):
+class MeasuredBlock(Extension):
     """The block `measured`."""
 
     tags = {"measured"}  # noqa: RUF012, Jinja declares a mutable set
@@ -67,10 +67,10 @@ class Measured(Extension):
 def environment(functions, is_trial=False):
     """The Jinja environment of templates that may call {name: function}; in a trial, blocks are no different."""
     environment = jinja2.Environment(
-        *DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[Measured], keep_trailing_newline=True
+        *DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[MeasuredBlock], keep_trailing_newline=True
     )
     environment.depth, environment.is_trial = 0, is_trial  # the depth of nested blocks
-    environment.globals = {name: printable(environment, function) for name, function in functions.items()}
+    environment.globals = {name: wrap_for_templates(environment, function) for name, function in functions.items()}
     return environment
 
 
@@ -81,10 +81,10 @@ class Namespace:
         self._environment, self._members = environment, members
 
     def __getattr__(self, name):
-        return printable(self._environment, look_up("name", name, self._members))
+        return wrap_for_templates(self._environment, look_up("name", name, self._members))
 
 
-def printable(environment, function):
+def wrap_for_templates(environment, function):
     """A function that, outside of all blocks, returns words in place of a value that wasn't measured.
 
     A namespace becomes a Namespace of such functions; any other value stays as it is.
@@ -99,7 +99,7 @@ def printable(environment, function):
         if missing := [value for value in (*arguments, *options.values()) if isinstance(value, Missing)]:
             return missing[0]
         try:
-            return required(function(*arguments, **options))
+            return require_measured(function(*arguments, **options))
         except NotMeasured as missing:
             if environment.depth and not environment.is_trial:
                 raise
@@ -117,7 +117,7 @@ def render(path, functions, is_trial=False):
         return jinja2.Template.from_code(jinja, code, jinja.globals).render()
     except jinja2.TemplateSyntaxError as error:
         raise LadderError(f"{path}:{error.lineno}: {explain(error.message, functions)}") from None
-    except (LadderError, jinja2.UndefinedError, *blame.MISTAKES) as error:
+    except (LadderError, jinja2.UndefinedError, *code_errors.MISTAKES) as error:
         if is_trial and not isinstance(error, LadderError) and not UNKNOWN.match(str(error)):
             raise  # words that replace values may be unfit for what the template does with them
         calls = reversed(traceback.extract_tb(error.__traceback__))

@@ -9,7 +9,7 @@ function showCase(section, choice) {
   content.replaceChildren(
     element("h2", {}, `${row.workload}/${row.variant}`),
     element("p", {}, row.case.replaceAll(",", ", ")),
-    facts(row),
+    factsOf(row),
     element("h3", {}, "Samples"),
     element("p", {}, "Every mark is a timed call; a column is a process, by its number in its file. Processes are the unit of replication."),
     chart,
@@ -17,7 +17,7 @@ function showCase(section, choice) {
     checksOf(first),
     ...curve.slice(0, 3),
     element("h3", {}, "The same case elsewhere"),
-    elsewhere(row),
+    otherMeasurements(row),
     element("h3", {}, "Measure it again"),
     ...commandOf(row),
   );
@@ -25,7 +25,7 @@ function showCase(section, choice) {
   curve[3]?.();
 }
 
-function facts(row) {
+function factsOf(row) {
   const sources = sourcesOf(row);
   const lines = (name) => distinct(sources, (source) => source[name] ?? "");
   const pairs = [
@@ -79,7 +79,7 @@ function checksOf(first) {
   ], rows);
 }
 
-function elsewhere(row) {
+function otherMeasurements(row) {
   const others = study.cases.filter((other) => other !== row && ["workload", "variant", "case"].every((name) => other[name] === row[name]));
   if (!others.length) return element("p", {}, "No other machine or experiment has measured it.");
   return tableOf([

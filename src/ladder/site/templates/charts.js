@@ -4,7 +4,7 @@ const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9
 const SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"];
 const INK = "currentColor";
 const LINES = { gridColor: INK, gridOpacity: 0.15, domainColor: INK, tickColor: INK, labelColor: INK, titleColor: INK };
-const ERRORS = 1; // Vega's level of messages: no warnings on the console
+const LOG_ERRORS = 1; // Vega's level of messages: no warnings on the console
 const isNarrow = () => window.innerWidth < 640;
 
 function config() {
@@ -26,11 +26,11 @@ async function draw(target, specification, description) {
   if (!specification) return target.replaceChildren();
   const width = Math.max(240, target.clientWidth - 4);
   const sized = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", width, autosize: { type: "fit-x", contains: "padding" }, description, ...specification, config: config() };
-  const options = { actions: false, renderer: "svg", logLevel: ERRORS, tooltip: { theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light" } };
-  const made = element("div");
-  target.replaceChildren(made);
-  const result = await vegaEmbed(made, sized, options);
-  if (!made.isConnected) result.finalize();
+  const options = { actions: false, renderer: "svg", logLevel: LOG_ERRORS, tooltip: { theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light" } };
+  const container = element("div");
+  target.replaceChildren(container);
+  const result = await vegaEmbed(container, sized, options);
+  if (!container.isConnected) result.finalize();
   target.dataset.drawn = "true";
 }
 

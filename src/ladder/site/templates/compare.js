@@ -1,7 +1,7 @@
 // Two sides, machines or campaigns of one machine: the ratio of the times of each case that both have measured.
 const inverse = (pair) => ({ ...pair, a: pair.b, b: pair.a, ratio: 1 / pair.ratio, low: pair.high && 1 / pair.high, high: pair.low && 1 / pair.low, verdict: { faster: "slower", slower: "faster" }[pair.verdict] ?? pair.verdict });
 
-function compared(choice) {
+function comparisonState(choice) {
   const partners = (a) => [...new Set(study.pairs.filter((pair) => pair.a === a || pair.b === a).map((pair) => (pair.a === a ? pair.b : pair.a)))].sort((x, y) => x - y);
   const firsts = study.sides.map((_, side) => side).filter((side) => partners(side).length);
   const a = firsts.find((side) => study.sides[side] === choice.a) ?? mostShared(firsts)?.a;
@@ -25,7 +25,7 @@ function mostShared(firsts) {
 }
 
 function showComparison(section, choice) {
-  const state = compared(choice);
+  const state = comparisonState(choice);
   const name = (side) => [study.sides[side], study.sides[side]];
   const status = section.querySelector("[data-status]");
   if (state.a === undefined) {
@@ -45,7 +45,7 @@ function showComparison(section, choice) {
 }
 
 function ratioChart(rows) {
-  const values = rows.map((pair) => ({ ...pair, system: study.cases[pair.case].workload, name: `${study.cases[pair.case].variant}, ${study.cases[pair.case].case}`, text: format.ratio(pair.ratio), interval: format.interval(pair.low, pair.high, three) }))
+  const values = rows.map((pair) => ({ ...pair, system: study.cases[pair.case].workload, name: `${study.cases[pair.case].variant}, ${study.cases[pair.case].case}`, text: format.ratio(pair.ratio), interval: format.interval(pair.low, pair.high, threeDigits) }))
     .sort((x, y) => x.ratio - y.ratio).map((pair, rank) => ({ ...pair, rank }));
   const x = { field: "ratio", type: "quantitative", scale: { type: "log", nice: false, domain: [0.8 * Math.min(1, ...values.map((pair) => pair.ratio)), 1.25 * Math.max(1, ...values.map((pair) => pair.ratio))] }, axis: { title: "time on the first over time on the second", format: "~g" } };
   const y = { field: "rank", type: "quantitative", axis: null, scale: { nice: false } };
@@ -69,7 +69,7 @@ function ratioTable(pairs) {
     { title: "Variant", cell: (pair) => link(`#case?row=${pair.case}`, row(pair).variant) },
     { title: "Case", cell: (pair) => row(pair).case.replaceAll(",", ", ") },
     { title: "Ratio", cell: (pair) => format.ratio(pair.ratio), value: (pair) => pair.ratio },
-    { title: "99 % interval", cell: (pair) => format.interval(pair.low, pair.high, three), value: (pair) => pair.low },
+    { title: "99 % interval", cell: (pair) => format.interval(pair.low, pair.high, threeDigits), value: (pair) => pair.low },
     { title: "The first is", cell: (pair) => pair.verdict },
   ], pairs);
 }

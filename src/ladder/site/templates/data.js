@@ -9,12 +9,12 @@ const study = (() => {
     return Array.from({ length }, (_, i) => Object.fromEntries(columns.map(([name, column]) => [name, column[i]])));
   };
   // A slug is sizes, the cache protocol, and the tuning, as name=value.
-  const parsed = (slug) => Object.fromEntries(slug.split(",").map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
+  const parseSlug = (slug) => Object.fromEntries(slug.split(",").map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
   const cases = rows(packed.cases);
-  cases.forEach((row, number) => Object.assign(row, { number, values: parsed(row.case) }));
+  cases.forEach((row, number) => Object.assign(row, { number, values: parseSlug(row.case) }));
   return { cases, checks: rows(packed.checks), curves: rows(packed.curves), pairs: rows(packed.pairs), roofs: rows(packed.roofs), sources: rows(packed.sources), sides: packed.sides };
 })();
 
-const distinct = (rows, value) => [...new Set(rows.map(value))].filter((found) => found !== undefined && found !== "");
+const distinct = (rows, value) => [...new Set(rows.map(value))].filter((text) => text !== undefined && text !== "");
 const isNumeric = (texts) => texts.every((text) => text !== "" && Number.isFinite(Number(text)));
 const sorted = (texts) => (isNumeric(texts) ? [...texts].sort((a, b) => a - b) : [...texts].sort());

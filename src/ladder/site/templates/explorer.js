@@ -1,5 +1,5 @@
 // The explorer: the cases of a system by machine, variant, sizes and tuning; a chart, and a table that sorts.
-const BARS = 40; // more would fill several screens
+const MAX_BARS = 40; // more would fill several screens
 const MEASURES = {
   time: { title: "time", format: format.time, of: (row) => [row.seconds, row.low, row.high] },
   flops: { title: "FLOP/s", format: format.flops, of: (row) => rates(row, row.flops) },
@@ -7,11 +7,11 @@ const MEASURES = {
   share: { title: "share of the ceiling", format: format.percent, of: (row) => rates(row, row.share ? row.share * row.seconds : 0) },
 };
 const rates = (row, work) => (work ? [work / row.seconds, row.high && work / row.high, row.low && work / row.low] : [null, null, null]);
-const PLAIN = { machine: (row) => row.machine, variant: (row) => row.variant };
-const valueOf = (name) => PLAIN[name] ?? ((row) => row.values[name]);
+const PLAIN_COLUMNS = { machine: (row) => row.machine, variant: (row) => row.variant };
+const valueOf = (name) => PLAIN_COLUMNS[name] ?? ((row) => row.values[name]);
 const rowName = (row, names) => [row.variant, ...names.map((name) => [name, row.values[name]]).filter(([, value]) => value !== undefined).map(([name, value]) => `${name} ${value}`)].join(", ");
 
-function explored(choice) {
+function explorerState(choice) {
   const systems = distinct(study.cases, (row) => row.workload);
   const system = systems.includes(choice.system) ? choice.system : systems[0];
   const ofSystem = study.cases.filter((row) => row.workload === system);
@@ -32,21 +32,21 @@ function showExplorer(section, choice) {
     status.textContent = "No case was measured.";
     return;
   }
-  const state = explored(choice);
-  const set = (name) => (value) => choose("explore", { ...choice, [name]: value });
+  const state = explorerState(choice);
+  const setChoice = (name) => (value) => choose("explore", { ...choice, [name]: value });
   const measures = Object.entries(MEASURES).map(([name, { title }]) => [name, title]);
   fill(section.querySelector("form"), [
     selection("system", "System", state.systems, state.system, (system) => choose("explore", { system, show: choice.show })),
     selection("question", "Experiment", [...state.questions, "all"], state.question, (question) => choose("explore", { system: state.system, question, show: choice.show })),
-    selection("show", "Show", measures, state.measure, set("show")),
-    selection("against", "Against", [["", "bars"], ...state.against], choice.against, set("against")),
-    ...state.facets.map((name) => facet(name, sorted(distinct(state.pool, valueOf(name))), valuesOf(choice, name), set(name))),
+    selection("show", "Show", measures, state.measure, setChoice("show")),
+    selection("against", "Against", [["", "bars"], ...state.against], choice.against, setChoice("against")),
+    ...state.facets.map((name) => facet(name, sorted(distinct(state.pool, valueOf(name))), valuesOf(choice, name), setChoice(name))),
   ]);
   const shown = points(state);
   const hasCurves = state.against.includes(choice.against);
-  const bars = [...shown].sort((a, b) => (state.measure === "time" ? a.value - b.value : b.value - a.value)).slice(0, BARS);
-  const left = shown.length - bars.length;
-  const more = left > 0 && !hasCurves ? ` The chart has the best ${BARS}; the table has all.` : "";
+  const bars = [...shown].sort((a, b) => (state.measure === "time" ? a.value - b.value : b.value - a.value)).slice(0, MAX_BARS);
+  const hiddenCount = shown.length - bars.length;
+  const more = hiddenCount > 0 && !hasCurves ? ` The chart has the best ${MAX_BARS}; the table has all.` : "";
   status.textContent = `${state.rows.length} ${state.rows.length === 1 ? "case" : "cases"}.${more}`;
   const specification = shown.length === 0 ? null : hasCurves ? curves(shown, state, choice.against) : barChart(bars, state);
   draw(section.querySelector("[data-chart]"), specification, `${state.system}: ${MEASURES[state.measure].title} of ${shown.length} cases`);
@@ -62,12 +62,12 @@ function points(state) {
   }).filter((point) => point.value);
 }
 
-const TIP = [{ field: "name", title: "case" }, { field: "machine" }, { field: "text", title: "median" }, { field: "interval", title: "95 %" }];
+const TOOLTIP = [{ field: "name", title: "case" }, { field: "machine" }, { field: "text", title: "median" }, { field: "interval", title: "95 %" }];
 
 function barChart(values, state) {
   const scale = scaleOf(values.map((point) => point.value));
-  const least = Math.min(...values.map((point) => point.low || point.value)) / 2;
-  if (scale.type) scale.domainMin = least;
+  const axisStart = Math.min(...values.map((point) => point.low || point.value)) / 2;
+  if (scale.type) scale.domainMin = axisStart;
   const x = { field: "value", type: "quantitative", scale, axis: axisOf(MEASURES[state.measure].title, state.measure, values.map((point) => point.value)) };
   const y = { field: "id", type: "nominal", sort: null, title: null, axis: { labelExpr: "split(datum.label, '\\u0001')[0]" } };
   // Several machines have letters, too, so that no reader depends on colours.
@@ -84,9 +84,9 @@ function barChart(values, state) {
   return {
     data: { values: named },
     height: 22 * named.length + 4,
-    encoding: { y, tooltip: TIP },
+    encoding: { y, tooltip: TOOLTIP },
     layer: [
-      { mark: { type: "bar", height: { band: 0.6 }, fillOpacity: 0.75 }, encoding: { x: { ...x, stack: null }, ...(scale.type ? { x2: { datum: least } } : {}), color: { field: "place", type: "nominal", title: null } } },
+      { mark: { type: "bar", height: { band: 0.6 }, fillOpacity: 0.75 }, encoding: { x: { ...x, stack: null }, ...(scale.type ? { x2: { datum: axisStart } } : {}), color: { field: "place", type: "nominal", title: null } } },
       { transform: [{ filter: "datum.low && datum.high" }], mark: { type: "rule", strokeWidth: 2 }, encoding: { x: { ...x, field: "low" }, x2: { field: "high" } } },
       { mark: { type: "text", align: "left", dx: 6, fontSize: 11 }, encoding: { x: { ...x, field: "end" }, text: { field: "label" } } },
     ],
@@ -100,7 +100,7 @@ function curves(values, state, against) {
     .filter((point) => Number.isFinite(point.x));
   // A colour for each curve, or where these are too many for each variant.
   const series = distinct(named, (point) => point.series).length <= 2 * COLOURS.length ? "series" : "variant";
-  const many = distinct(named, (point) => point[series]).length > COLOURS.length;
+  const hasManyColours = distinct(named, (point) => point[series]).length > COLOURS.length;
   const numbers = named.map((point) => point.x);
   const x = { field: "x", type: "quantitative", scale: isWide(numbers) ? scaleOf(numbers) : { zero: false }, axis: { ...axisOf(against), values: distinct(named, (point) => point.x) } };
   const heights = named.map((point) => point.value);
@@ -108,7 +108,7 @@ function curves(values, state, against) {
   return {
     data: { values: named },
     height: 420,
-    encoding: { x, color: { field: series, type: "nominal", title: null, ...(many ? { scale: { scheme: "tableau20" } } : {}) }, tooltip: TIP },
+    encoding: { x, color: { field: series, type: "nominal", title: null, ...(hasManyColours ? { scale: { scheme: "tableau20" } } : {}) }, tooltip: TOOLTIP },
     layer: [
       { mark: { type: "line", strokeWidth: 1.5 }, encoding: { y, detail: [{ field: "series" }, { field: "machine" }], strokeDash: { field: "machine", type: "nominal", title: null, legend: { orient: "bottom" } } } },
       { transform: [{ filter: "datum.low && datum.high" }], mark: { type: "rule" }, encoding: { y: { ...y, field: "low" }, y2: { field: "high" } } },

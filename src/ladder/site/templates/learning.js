@@ -26,9 +26,9 @@ function trainings() {
     if (!groups.has(key)) groups.set(key, { system: row.workload, values, runs: [] });
     groups.get(key).runs.push({ row, number: curve.case, accuracy: last("accuracy"), loss: last("loss") });
   }
-  const every = [...groups.values()];
-  for (const { runs } of every) runs.sort((a, b) => b.accuracy - a.accuracy);
-  return every.sort((a, b) => b.runs[0].accuracy - a.runs[0].accuracy);
+  const allTrainings = [...groups.values()];
+  for (const { runs } of allTrainings) runs.sort((a, b) => b.accuracy - a.accuracy);
+  return allTrainings.sort((a, b) => b.runs[0].accuracy - a.runs[0].accuracy);
 }
 
 function answerOf({ system, values, runs: [best] }) {

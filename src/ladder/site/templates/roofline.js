@@ -1,5 +1,5 @@
 // The roofline of a device of a machine: its measured roofs, and the rates of its cases over their intensity.
-function roofed(choice) {
+function rooflineState(choice) {
   const name = (roof) => `${roof.machine}, ${roof.device === "cuda" ? "GPU" : "CPU"}`;
   const places = distinct(study.roofs, name);
   const place = places.includes(choice.place) ? choice.place : places[0];
@@ -11,7 +11,7 @@ function roofed(choice) {
 }
 
 function showRoofline(section, choice) {
-  const state = roofed(choice);
+  const state = rooflineState(choice);
   if (!state.roofs.length) {
     section.querySelector("[data-status]").textContent = "No machine has measured its ceilings.";
     return;

@@ -4,8 +4,8 @@ let shownView = null;
 
 // A link may lead to a part of a view or a row of it; a change of a choice leaves the window where it is.
 function show(isLink = false) {
-  const { view: asked, choice } = readAddress();
-  const anchor = document.getElementById(asked);
+  const { view: requestedView, choice } = readAddress();
+  const anchor = document.getElementById(requestedView);
   const section = anchor?.closest("[data-view]") ?? document.getElementById("results");
   const isNew = shownView !== section.id;
   shownView = section.id;

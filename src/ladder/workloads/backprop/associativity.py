@@ -19,4 +19,4 @@ def setup(
     problem: Problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"
 ) -> Run:
     """The steps of an epoch, by macro block, on one thread."""
-    return in_c.by_pattern(problem, "associativity", flags)
+    return in_c.steps_by_pattern(problem, "associativity", flags)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.backprop import reference
 from ladder.workloads.mlp import products
 
@@ -30,7 +30,7 @@ def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on")
     steps = list(Epoch(problem, products.of(product)).steps())
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(chain_steps(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 class Epoch:
@@ -58,7 +58,7 @@ class Epoch:
         """A launch with a thread for each element of an array."""
         return self.kernel(name, (-(-array.size // 256),), (256,), array, *arguments)
 
-    def by_columns(self, name, layer, *arguments):
+    def columnwise(self, name, layer, *arguments):
         """A launch with blocks of ROWS rows and 32 columns of a layer."""
         grid = -(-self.widths[layer] // 32), self.blocks
         return self.kernel(name, grid, (32, 32), *arguments)
@@ -89,11 +89,11 @@ class Epoch:
         last, rows = self.last, self.rows
         arrays = self.out[last], self.targets, self.delta[last], self.partials[last], self.errors
         rate = self.real(self.problem.sizes["rate"])
-        yield "error", self.by_columns("output", last, *arrays, rows, self.widths[last], rate)
+        yield "error", self.columnwise("output", last, *arrays, rows, self.widths[last], rate)
         count = self.errors.size
         yield "error", self.kernel("add_up", (1,), (32,), self.errors, self.problem.error, count, 1, self.real(0))
         for layer in range(last - 1, 0, -1):
             delta = self.delta[layer]
             yield "deltas", partial(self.multiply["nt"], self.delta[layer + 1], self.w[layer + 1][1:], delta)
             arrays = delta, self.out[layer], self.partials[layer]
-            yield "deltas", self.by_columns("slope", layer, *arrays, rows, self.widths[layer])
+            yield "deltas", self.columnwise("slope", layer, *arrays, rows, self.widths[layer])

@@ -26,7 +26,7 @@ LIMITS = {"block": (1, 1024)}
 
 def setup(problem: Problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256) -> Run:
     """The steps of an epoch, by macro block; weights are copied to the flat arrays before it, and back at its end."""
-    net = flat.Flat(problem)
+    net = flat.FlatNetwork(problem)
     sizes, last = problem.sizes, net.last
     tables = net.table(net.widths, "int32"), net.table(net.starts_of_units + net.starts_of_weights, "int64")
     counts = map(np.int32, (net.rows, last + 1, net.count))

@@ -18,7 +18,7 @@ from ladder import cuda
 from ladder.build import binaries
 from ladder.errors import LadderError
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.backprop import reference
 
 DEVICE = "cuda"
@@ -67,7 +67,7 @@ def setup(
     steps = list(epoch(problem, tiling, "_tf32" if math == "tf32" and problem.error.itemsize == 4 else ""))
     if graph == "off":
         return steps
-    return Steps(steps, at_once=cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
+    return Steps(steps, at_once=cuda.capture(chain_steps(steps), cuda.load_cupy().cuda.Stream(non_blocking=True)))
 
 
 def default_tiling(sizes):
@@ -81,7 +81,7 @@ def stride(tn):
     return STEPS * (tn | 1)
 
 
-def padded(width):
+def padded_width(width):
     """A width rounded up to a multiple of four."""
     return -(-width // 4) * 4
 
@@ -89,10 +89,10 @@ def padded(width):
 def shared_memory(widths, size, bm, tn):
     """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory."""
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
-    values = sum(map(padded, widths[1:])) * (bm + 4)
+    values = sum(map(padded_width, widths[1:])) * (bm + 4)
     values_offset = 0 if widths[1] <= STEPS * tn else stages  # further products use the stages while values are live
-    matrices = sum((1 + padded(below)) * padded(above) for below, above in itertools.pairwise(widths[1:]))
-    matrices += max(padded(widths[1]), bm // WARP)  # first layer's biases, later the warps' errors
+    matrices = sum((1 + padded_width(below)) * padded_width(above) for below, above in itertools.pairwise(widths[1:]))
+    matrices += max(padded_width(widths[1]), bm // WARP)  # first layer's biases, later the warps' errors
     matrices_offset = max(stages, values_offset + values)
     return values_offset, matrices_offset, bm * 4 + (matrices_offset + matrices) * size
 

@@ -59,7 +59,9 @@ def setup(
     if block % WARP:
         raise LadderError(f"block={block} of backprop/cuda_kernels must be a multiple of {WARP}, a warp.")
     kernels = Kernels(problem, f"{scalars}_{tables}", tables == "texture", block)
-    steps = epoch(kernels, tiled(kernels) if operands == "shared" else in_global_memory(kernels), error)
+    steps = epoch(
+        kernels, shared_memory_products(kernels) if operands == "shared" else global_memory_products(kernels), error
+    )
     fill = [("constants", kernels.fill_constants)] if scalars == "constant" else []
     return Steps(run=[*steps, *kernels.net.copy_back()], prepare=[*kernels.net.fill(), *fill])
 
@@ -84,7 +86,7 @@ def epoch(kernels, products, error):
         yield "10 update", kernels.launch_1d(net.weight_threads(layer), "update", layer)
 
 
-def in_global_memory(kernels):
+def global_memory_products(kernels):
     """The launches of products without shared memory."""
     net = kernels.net
     return {
@@ -94,7 +96,7 @@ def in_global_memory(kernels):
     }
 
 
-def tiled(kernels):
+def shared_memory_products(kernels):
     """The launches of products with shared memory: whole weights for the output layer and for deltas, else tiles."""
     net = kernels.net
 
@@ -114,7 +116,7 @@ class Kernels:
     """Launches of one version of the kernels, whose names end in `suffix`, on a problem's network in flat arrays."""
 
     def __init__(self, problem, suffix, is_texture, block):
-        self.net, self.suffix, self.block = flat.Flat(problem), suffix, block
+        self.net, self.suffix, self.block = flat.FlatNetwork(problem), suffix, block
         net, sizes = self.net, problem.sizes
         self.kernel = partial(cuda.kernel, "backprop", "cuda_kernels", dtype=net.dtype.name)
         self.counts = np.array([net.rows, net.count, net.widths[-1]], np.int32)

@@ -11,7 +11,7 @@ from ladder.workloads.backprop import reference
 MAX_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a layer's weights
 
 
-class Flat:
+class FlatNetwork:
     """Activations, deltas, weights and steps, each of all layers in one flat array (`flat.cuh`).
 
     Layer 0 of the activations holds the images. A step is the last change of a weight, dw.

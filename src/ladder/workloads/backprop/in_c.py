@@ -78,14 +78,14 @@ def addresses(arrays):
     return (ctypes.c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
 
 
-def by_unit(problem, variant, flags):
+def steps_by_unit(problem, variant, flags):
     """The steps of an epoch of the untuned program, whose forward pass is one macro block, as (phase, function)."""
     program = Program(problem, variant, flags=flags)
     steps = [program.step("forward", "forward", layer) for layer in range(1, program.last + 1)]
     return [*steps, *backward(program)]
 
 
-def by_block(problem, variant, flags):
+def steps_by_block(problem, variant, flags):
     """The steps of an epoch, with a loop over all patterns per macro block and layer, as (phase, function)."""
     program = Program(problem, variant, flags=flags)
     steps = []
@@ -102,7 +102,7 @@ def backward(program):
     yield from program.changes()
 
 
-def by_pattern(problem, variant, flags):
+def steps_by_pattern(problem, variant, flags):
     """The steps of an epoch with one loop over patterns up to the deltas, as (phase, function)."""
     program = Program(problem, variant, flags=flags)
     return [program.step("patterns", "patterns"), *program.changes()]

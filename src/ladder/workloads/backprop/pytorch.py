@@ -37,9 +37,13 @@ def setup(
     if (gradients, compiled) == ("autograd", "on"):
         raise LadderError("compiled=on of backprop/pytorch needs gradients=by_hand: only these formulas are compiled.")
     torch.set_num_threads(threads)
-    weights, steps = ([split(torch.from_numpy(array)) for array in layer_arrays(problem, name)] for name in ("w", "dw"))
-    form = {"autograd": autograd, "by_hand": by_hand if compiled == "off" else by_compiler}[gradients]
-    add = form(problem, weights, steps, block)
+    weights, steps = (
+        [bias_and_weights(torch.from_numpy(array)) for array in layer_arrays(problem, name)] for name in ("w", "dw")
+    )
+    make_adder = {"autograd": autograd_adder, "by_hand": formula_adder if compiled == "off" else compiled_adder}[
+        gradients
+    ]
+    add = make_adder(problem, weights, steps, block)
     parameters, changes = list(itertools.chain(*weights)), list(itertools.chain(*steps))
     blocks, error = torch.from_numpy(problem.ranpat).split(block), torch.from_numpy(problem.error)
 
@@ -61,12 +65,12 @@ def layer_arrays(problem, name):
     return [getattr(problem, f"{name}{layer}") for layer in range(1, problem.sizes["layers"].count("-") + 1)]
 
 
-def split(tensor):
+def bias_and_weights(tensor):
     """(bias, weights) of a layer."""
     return tensor[0], tensor[1:]
 
 
-def autograd(problem, weights, steps, block):
+def autograd_adder(problem, weights, steps, block):
     """A function that adds the gradients of some patterns to the steps, by autograd, and returns the error."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     leaves = [tensor.requires_grad_() for pair in weights for tensor in pair]
@@ -85,7 +89,7 @@ def autograd(problem, weights, steps, block):
     return add
 
 
-def by_hand(problem, weights, steps, block):
+def formula_adder(problem, weights, steps, block):
     """The same as `autograd`, by the formulas of the layers and without allocations per block."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     size, sigmoid_backward = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
@@ -112,7 +116,7 @@ def by_hand(problem, weights, steps, block):
     return add
 
 
-def by_compiler(problem, weights, steps, block):
+def compiled_adder(problem, weights, steps, block):
     """The same as `by_hand`, compiled; the weights and the bias of a layer are one argument."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     arrays = ([torch.from_numpy(array) for array in layer_arrays(problem, name)] for name in ("w", "dw"))

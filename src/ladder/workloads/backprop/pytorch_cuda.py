@@ -11,7 +11,7 @@ import torch
 from ladder.build import torch_compiler
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.backprop import pytorch, reference
-from ladder.workloads.mlp.pytorch_cuda import captured
+from ladder.workloads.mlp.pytorch_cuda import capture_graph
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -44,7 +44,7 @@ def setup(
 
     if compiled == "on":
         torch_compiler.compile_ahead(run)
-    return captured(run) if graph == "on" else run
+    return capture_graph(run) if graph == "on" else run
 
 
 @torch.no_grad()

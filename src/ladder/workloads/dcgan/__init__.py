@@ -84,11 +84,11 @@ def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
 
 def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write a round's latents in place and, in the first round, the network. Return the names of the arrays written."""
-    index = network.order(sizes["images"], sizes["seed"], round)
+    index = network.pool_indices(sizes["images"], sizes["seed"], round)
     inputs["latents"][...] = network.latents(sizes["seed"])[index]
     if round:
         return ["latents"]
-    inputs["network"][...] = network.of(sizes, data)
+    inputs["network"][...] = network.from_sizes(sizes, data)
     return ["latents", "network"]
 
 
@@ -108,7 +108,7 @@ def cost(sizes: Sizes) -> SimpleNamespace:
 
 def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
     """Compare every number of every picture with the pool's."""
-    index, tolerance = network.order(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
+    index, tolerance = network.pool_indices(sizes["images"], sizes["seed"], round), reference.bound(exact, precision)
     expected = exact["pictures"]
     if sizes["pictures"] == "uint8":  # truncation subtracts up to 1
         expected, tolerance = (expected + 1) / 2 * 255 - 0.5, 255 / 2 * tolerance + 0.5

@@ -38,14 +38,14 @@ class Generator:
     def __init__(self, problem, operations, *, first, last, split, batch, epilogue):
         self.operations, self.epilogue = operations, epilogue
         channels, dtype, make = problem.sizes["channels"], problem.sizes["dtype"], problem.device.empty
-        parts = self.parts = layout.parts(problem.network, channels)
+        arrays = self.arrays = layout.arrays(problem.network, channels)
         self.norms = [None] * 5
         if epilogue == "separate":
             self.norms = [*(make((2, width), dtype) for width in input_channels(channels)), None]
-            self.prepare = [("norms", partial(folding.write_norms, parts, self.norms[:4]))]
+            self.prepare = [("norms", partial(folding.write_norms, arrays, self.norms[:4]))]
         else:
-            self.parts = {name: make(shape, dtype) for name, shape in layout.shapes(channels).items()}
-            self.prepare = [("fold", partial(folding.fold, parts, self.parts))]
+            self.arrays = {name: make(shape, dtype) for name, shape in layout.shapes(channels).items()}
+            self.prepare = [("fold", partial(folding.fold, arrays, self.arrays))]
         variants = [workloads.load_variant("tconv", first if index <= split else last) for index in LAYERS]
         shapes = [(batch, h, h, c) for h, c, _ in layout.layers(channels)]
         self.values = [operations.values(*pair) for pair in zip(variants, shapes, strict=True)]
@@ -55,7 +55,7 @@ class Generator:
         float32_specs = [(shape, dtype) for shape in (*shapes, pictures)]
         self.layers, are_direct = [], [epilogue == "fused"]
         for index, (h, c, k) in zip(LAYERS, layout.layers(channels), strict=True):
-            weights, bias = (self.parts[name] for name in folding.parameter_names(index))
+            weights, bias = (self.arrays[name] for name in folding.parameter_names(index))
             sizes = {"images": batch, "h": h, "c": c, "k": k, "dtype": dtype}
             convolution = SimpleNamespace(sizes=sizes, device=problem.device, filter=weights, bias=bias)
             variant, next_variant = variants[index - 1], [*variants, None][index]
@@ -94,7 +94,7 @@ class Generator:
 
     def projection_steps(self, latents):
         """The steps from latents to the input of the first layer."""
-        weights, bias = (self.parts[name] for name in folding.parameter_names(0))
+        weights, bias = (self.arrays[name] for name in folding.parameter_names(0))
         values = self.values[0][: len(latents)]
         if self.epilogue == "fused":
             yield "projection", partial(self.operations.project, latents, weights, bias, values, "relu")
@@ -142,11 +142,13 @@ def tapered_groups(images, batch):
 
 def all_steps(generator, latents, pictures, groups):
     """The steps of all images, in one list."""
-    group_steps = (generator.steps(latents[images_of(group)], [pictures[part] for part in group]) for group in groups)
+    group_steps = (
+        generator.steps(latents[group_images(group)], [pictures[part] for part in group]) for group in groups
+    )
     return [step for batches in group_steps for steps in batches for step in steps]
 
 
-def images_of(group):
+def group_images(group):
     """A group's images, as one slice."""
     return slice(group[0].start, group[-1].stop)
 

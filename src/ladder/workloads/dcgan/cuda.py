@@ -14,7 +14,7 @@ from ladder import cuda
 from ladder.cuda.trace import Recorder
 from ladder.harness import traces
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.dcgan import gpu
 from ladder.workloads.dcgan.batches import SCHEDULES, all_steps
 
@@ -49,9 +49,9 @@ def setup(
     if graph == "off":
         has_trace = len(steps) <= traces.MAX_ROWS
         return Steps(steps, prepare=generator.prepare, trace=partial(trace, steps) if has_trace else None)
-    in_order(generator.prepare)()
+    chain_steps(generator.prepare)()
     stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-    return Steps(steps, prepare=generator.prepare, at_once=cuda.capture(in_order(steps), stream))
+    return Steps(steps, prepare=generator.prepare, at_once=cuda.capture(chain_steps(steps), stream))
 
 
 def trace(steps):

@@ -6,7 +6,7 @@ from ladder.harness.validation import OPERAND_BITS, unit_roundoff
 from ladder.workloads.dcgan import layout
 
 
-class Exact:
+class ExactArithmetic:
     """Arithmetic with no more errors than those of float64."""
 
     def round_operand(self, values):
@@ -22,7 +22,7 @@ class Exact:
         return values
 
 
-class Noisy(Exact):
+class NoisyArithmetic(ExactArithmetic):
     """Arithmetic with random errors as large as the rounding of a precision, and of float32 in sums and results."""
 
     def __init__(self, precision, seed):
@@ -45,35 +45,35 @@ class Noisy(Exact):
         return values + self.float32_roundoff * np.abs(values if scale is None else scale) * self.draw(values.shape)
 
 
-def project(parts, latents, arithmetic):
+def project(arrays, latents, arithmetic):
     """The projection (images, 4, 4, channels) of latents (images, 100), before its batch norm."""
-    latents, weights = arithmetic.round_operand(latents), arithmetic.round_operand(parts["proj_w"])
+    latents, weights = arithmetic.round_operand(latents), arithmetic.round_operand(arrays["proj_w"])
     norms = np.linalg.norm(latents, axis=1)[:, None], np.linalg.norm(weights, axis=0)
-    values = arithmetic.round_sum(latents @ weights, *norms) + parts["proj_b"]
+    values = arithmetic.round_sum(latents @ weights, *norms) + arrays["proj_b"]
     return values.reshape(len(latents), layout.BASE_SIDE, layout.BASE_SIDE, -1)
 
 
-def normalise(parts, index, values, arithmetic):
+def normalise(arrays, index, values, arithmetic):
     """A batch norm and ReLU, with an error that also covers variants that fold the batch norm into weights."""
-    beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
+    beta, gamma, mean, variance = (arrays[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     scale = gamma / np.sqrt(variance + layout.EPSILON)
     scale_of_terms = (np.abs(values) + np.abs(mean)) * np.abs(scale) + np.abs(beta)
     return np.maximum(arithmetic.round_result((values - mean) * scale + beta, scale_of_terms), 0)
 
 
-def transposed_convolution(parts, index, image, arithmetic):
+def transposed_convolution(arrays, index, image, arithmetic):
     """The transposed convolution (images, 2 h, 2 h, k) of an image (images, h, h, c), with its bias.
 
     Each pixel is multiplied by the whole filter. Along each axis, the product of pixel p and tap r is added to element
     2 p + r - 1 of the result.
     """
-    image, weights = arithmetic.round_operand(image), arithmetic.round_operand(parts[f"tconv{index}_w"])
+    image, weights = arithmetic.round_operand(image), arithmetic.round_operand(arrays[f"tconv{index}_w"])
     images, h, _, c = image.shape
     k = weights.shape[2]
     products = (image.reshape(-1, c) @ weights.reshape(-1, c).T).reshape(images, h, h, layout.TAPS, layout.TAPS, k)
     squares = (image**2).sum(axis=-1)[..., None, None, None] * (weights**2).sum(axis=-1).max(axis=(0, 1))
     norms = np.sqrt(col2im(np.broadcast_to(squares, products.shape)))
-    return arithmetic.round_sum(col2im(products), norms, 1.0) + parts[f"tconv{index}_b"]
+    return arithmetic.round_sum(col2im(products), norms, 1.0) + arrays[f"tconv{index}_b"]
 
 
 def col2im(products):
@@ -86,9 +86,9 @@ def col2im(products):
     return padded[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]
 
 
-def generate(parts, latents, arithmetic):
+def generate(arrays, latents, arithmetic):
     """Pictures (images, 64, 64, 3) in [-1, 1], float64."""
-    values = normalise(parts, 0, project(parts, latents, arithmetic), arithmetic)
+    values = normalise(arrays, 0, project(arrays, latents, arithmetic), arithmetic)
     for index in (1, 2, 3):
-        values = normalise(parts, index, transposed_convolution(parts, index, values, arithmetic), arithmetic)
-    return arithmetic.round_result(np.tanh(transposed_convolution(parts, 4, values, arithmetic)), 1.0)
+        values = normalise(arrays, index, transposed_convolution(arrays, index, values, arithmetic), arithmetic)
+    return arithmetic.round_result(np.tanh(transposed_convolution(arrays, 4, values, arithmetic)), 1.0)

@@ -9,30 +9,30 @@ def parameter_names(index):
     return f"{name}_w", f"{name}_b"
 
 
-def scale_and_shift(parts, index):
+def scale_and_shift(arrays, index):
     """A batch norm's factors (channels,) and summands (channels,), arrays on the host or a GPU."""
-    beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
+    beta, gamma, mean, variance = (arrays[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     scale = gamma / (variance + layout.EPSILON) ** 0.5
     return scale, beta - mean * scale
 
 
-def fold(parts, folded):
+def fold(arrays, folded):
     """Fold each batch norm into the layer before it: write all weights and biases to the arrays `folded`, by name."""
     for index in range(5):
         weights, bias = parameter_names(index)
         if index == 4:  # no batch norm follows
-            folded[weights][...], folded[bias][...] = parts[weights], parts[bias]
+            folded[weights][...], folded[bias][...] = arrays[weights], arrays[bias]
             continue
-        scale, shift = scale_and_shift(parts, index)
+        scale, shift = scale_and_shift(arrays, index)
         by_channel = (-1, len(scale))
         if index:  # a filter (5, 5, output channels, input channels)
-            folded[weights][...] = parts[weights] * scale[:, None]
+            folded[weights][...] = arrays[weights] * scale[:, None]
         else:  # the projection (100, 4 * 4 * channels)
-            folded[weights].reshape(by_channel)[...] = parts[weights].reshape(by_channel) * scale
-        folded[bias].reshape(by_channel)[...] = parts[bias].reshape(by_channel) * scale + shift
+            folded[weights].reshape(by_channel)[...] = arrays[weights].reshape(by_channel) * scale
+        folded[bias].reshape(by_channel)[...] = arrays[bias].reshape(by_channel) * scale + shift
 
 
-def write_norms(parts, norms):
+def write_norms(arrays, norms):
     """Write the factors and summands of all batch norms to arrays (2, channels)."""
     for index, array in enumerate(norms):
-        array[0], array[1] = scale_and_shift(parts, index)
+        array[0], array[1] = scale_and_shift(arrays, index)

@@ -48,7 +48,7 @@ def read_network(path):
             f"one of {layout.CHANNELS} has {4 * layout.count(layout.CHANNELS)}. Is it truncated, or another file?"
         )
     network = np.frombuffer(raw, "<f4").astype(np.float32)
-    for name, array in layout.parts(network, channels).items():
+    for name, array in layout.arrays(network, channels).items():
         if not np.isfinite(array).all():
             raise LadderError(f"{path} is broken: its array {name} has numbers that are infinite or not a number.")
         if name.endswith("variance") and (array < 0).any():
@@ -76,7 +76,9 @@ def read_latents(path):
     if len(bad):
         image, index = divmod(int(bad[0]), layout.LATENT)
         word = words[1 + int(bad[0])]
-        raise LadderError(f"{path} has {word[:20]!r} as number {index + 1} of image {image + 1}: {reason(word)}.")
+        raise LadderError(
+            f"{path} has {word[:20]!r} as number {index + 1} of image {image + 1}: {invalid_number_reason(word)}."
+        )
     return latents.reshape(images, layout.LATENT)
 
 
@@ -104,7 +106,7 @@ def parse_number(word):
         return math.nan
 
 
-def reason(word):
+def invalid_number_reason(word):
     """Why a word isn't a finite float32 number."""
     value = parse_number(re.sub("[dD]", "e", word.replace(",", ".", 1)))  # as it was meant
     if not math.isnan(parse_number(word)):

@@ -12,8 +12,8 @@ def sheet(weights, channels=layout.CHANNELS, seed=1):
 
     The first latents form the top row. The reference's code computes the pictures, in float64.
     """
-    parts = layout.parts(weights.astype(np.float64), channels)
-    pictures = exact.generate(parts, network.latents(seed).astype(np.float64), exact.Exact())
+    arrays = layout.arrays(weights.astype(np.float64), channels)
+    pictures = exact.generate(arrays, network.latents(seed).astype(np.float64), exact.ExactArithmetic())
     side = layout.SIDE
     tiles = pictures.reshape(ROWS, COLUMNS, side, side, layout.COLOURS).swapaxes(1, 2)
     return ((tiles.reshape(ROWS * side, COLUMNS * side, layout.COLOURS) + 1) / 2 * 255).astype(np.uint8)

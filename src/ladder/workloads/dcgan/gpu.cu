@@ -13,12 +13,12 @@ constexpr int BLOCK = 256;
 // out (rows, width) = activation(factor * in (rows, c) + summand), and zeros in channels from c on. A thread computes V
 // channels at a time; V divides c and width. factor and summand (period), or null for none, repeat every `period`
 // elements of `in`, a multiple of c.
-template <class As, int V>
-__device__ __forceinline__ void epilogue(const float *in, typename As::Type *out, const float *__restrict__ factor,
+template <class Output, int V>
+__device__ __forceinline__ void epilogue(const float *in, typename Output::Type *out, const float *__restrict__ factor,
                                          const float *__restrict__ summand, unsigned rows, int c, int width, int period,
                                          int activation) {
   using In = AlignedVector<float, V>;
-  using Out = AlignedVector<typename As::Type, V>;
+  using Out = AlignedVector<typename Output::Type, V>;
   // The index of a thread's next vector is computed without a division.
   const unsigned row_vectors = width / V, period_rows = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
   const unsigned row_step = gridDim.x * BLOCK / row_vectors, column_step = gridDim.x * BLOCK % row_vectors;
@@ -31,11 +31,11 @@ __device__ __forceinline__ void epilogue(const float *in, typename As::Type *out
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         float value = factor ? factor[index + v] * values.value[v] : values.value[v];
-        results.value[v] = As::convert(apply_activation(summand ? value + summand[index + v] : value, activation));
+        results.value[v] = Output::convert(apply_activation(summand ? value + summand[index + v] : value, activation));
       }
     } else {
 #pragma unroll
-      for (int v = 0; v < V; ++v) results.value[v] = As::convert(0);
+      for (int v = 0; v < V; ++v) results.value[v] = Output::convert(0);
     }
     *reinterpret_cast<Out *>(out + size_t(row) * width + channel) = results;
     row += row_step, column += column_step;
@@ -44,14 +44,14 @@ __device__ __forceinline__ void epilogue(const float *in, typename As::Type *out
 }
 
 // A kernel of epilogue(), with four channels at a time if 4 divides c and width.
-#define EPILOGUE(name, As)                                                                               \
+#define EPILOGUE(name, Output)                                                                           \
   extern "C" __global__ void __launch_bounds__(BLOCK)                                                    \
-  name(const float *in, As::Type *out, const float *__restrict__ factor,                                 \
+  name(const float *in, Output::Type *out, const float *__restrict__ factor,                             \
        const float *__restrict__ summand, unsigned rows, int c, int width, int period, int activation) { \
     if (c % 4 == 0 && width % 4 == 0)                                                                    \
-      epilogue<As, 4>(in, out, factor, summand, rows, c, width, period, activation);                     \
+      epilogue<Output, 4>(in, out, factor, summand, rows, c, width, period, activation);                 \
     else                                                                                                 \
-      epilogue<As, 1>(in, out, factor, summand, rows, c, width, period, activation);                     \
+      epilogue<Output, 1>(in, out, factor, summand, rows, c, width, period, activation);                 \
   }
 
 EPILOGUE(to_float32, Float32Output)

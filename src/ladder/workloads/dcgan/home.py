@@ -30,9 +30,9 @@ from ladder.cuda.trace import Recorder
 from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.dcgan import gpu
-from ladder.workloads.dcgan.batches import SCHEDULES, images_of, length
+from ladder.workloads.dcgan.batches import SCHEDULES, group_images, length
 
 DEVICE = "offload"
 RUNTIME = "cuda"
@@ -41,7 +41,7 @@ USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
 LIMITS = {"split": (0, 4), "batch": (1, 65535)}
 # The slots of a GPU, of which each has a batch that is drawn or copied: the minimum number, and the number per stream.
-SLOTS, SLOTS_PER_STREAM = 8, 2
+MIN_SLOTS, SLOTS_PER_STREAM = 8, 2
 
 
 def setup(
@@ -71,7 +71,7 @@ def setup(
         cuda.lock_pages(latents)
         cuda.lock_pages(pictures)
     options = {"first": first, "last": last, "split": split, "epilogue": epilogue, "math": math, "product": product}
-    slices = shares_of(problem.sizes["images"], gpus)
+    slices = image_shares(problem.sizes["images"], gpus)
 
     def make_share(number, images):
         with cuda.load_cupy().cuda.Device(number):
@@ -108,7 +108,7 @@ def require_graph_of_pinned(graph, memory):
         raise LadderError(f"graph=on needs memory=pinned, but has memory={memory}.")
 
 
-def shares_of(images, gpus):
+def image_shares(images, gpus):
     """Slices of all images, one per GPU, none empty, so at most `gpus`; their lengths differ by at most one."""
     ends = [images * (number + 1) // gpus for number in range(gpus)]
     return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False) if end > start]
@@ -119,8 +119,8 @@ class Slot(NamedTuple):
 
     pictures: Any
     staging: Any
-    drawn: Any
-    copied: Any
+    drawn_event: Any
+    copied_event: Any
 
 
 class Batch(NamedTuple):
@@ -147,10 +147,10 @@ class GpuShare:
         self.streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(min(streams, len(groups)))]
         self.copy_stream, self.call = cupy.cuda.Stream(non_blocking=True), self.enqueue
         self.first_latents_copied, self.latents_copied = self.event(), self.event()
-        batch = max(length(images_of(group)) for group in groups)
+        batch = max(length(group_images(group)) for group in groups)
         self.generators = [gpu.generator(self.network, sizes, batch=batch, **options) for _ in self.streams]
         lengths = [length(part) for group in groups for part in group]
-        count = min(len(lengths), max(SLOTS, SLOTS_PER_STREAM * len(self.streams)))
+        count = min(len(lengths), max(MIN_SLOTS, SLOTS_PER_STREAM * len(self.streams)))
         shape = max(lengths), *problem.pictures.shape[1:]
         self.slots = [self.slot(shape, sizes["pictures"]) for _ in range(count)]
         self.batches = [*self.plan_batches(groups)]
@@ -173,17 +173,17 @@ class GpuShare:
         for number, (group, (stream, generator)) in enumerate(zip(groups, pairs, strict=False)):
             group_slots = [next(slots) for _ in group]
             pictures = [slot.pictures[: length(images)] for slot, images in zip(group_slots, group, strict=True)]
-            group_steps = generator.steps(self.latents[images_of(group)], pictures)
+            group_steps = generator.steps(self.latents[group_images(group)], pictures)
             copy_stream = self.copy_stream if self.is_hidden else stream
             for images, steps, slot in zip(group, group_steps, group_slots, strict=True):
-                yield Batch(images, number, in_order(steps), slot, stream, copy_stream)
+                yield Batch(images, number, chain_steps(steps), slot, stream, copy_stream)
 
     def load(self, network, graph):
         """Copy the network to the GPU, prepare its layers, and capture the call if `graph` is set."""
         with self.device:
             self.network.set(network)
             for generator in self.generators:
-                in_order(generator.prepare)()
+                chain_steps(generator.prepare)()
             cuda.synchronize()
             if graph and self.call == self.enqueue:
                 self.call = cuda.capture(self.enqueue, self.streams[0])
@@ -203,9 +203,9 @@ class GpuShare:
             if streams <= batch.group < 2 * streams:
                 batch.stream.wait_event(self.latents_copied)
             if number >= len(self.slots):
-                batch.stream.wait_event(batch.slot.copied)
+                batch.stream.wait_event(batch.slot.copied_event)
             self.draw(batch)
-            batch.slot.drawn.record(batch.stream)
+            batch.slot.drawn_event.record(batch.stream)
             self.enqueue_copy(batch)
             pending.append(batch)
             if len(pending) == (len(self.slots) if self.is_hidden else 1):
@@ -213,7 +213,7 @@ class GpuShare:
         for batch in pending:
             self.complete(batch)
         for slot in self.slots:
-            self.streams[0].wait_event(slot.copied)
+            self.streams[0].wait_event(slot.copied_event)
 
     def copy_latents(self, first):
         """Copy the latents: first those of `first` images, which the streams' first groups read, then the rest."""
@@ -230,19 +230,19 @@ class GpuShare:
         if self.memory == "pageable":
             return
         staging, pictures = batch.slot.staging, self.host.pictures[batch.images]
-        batch.copy_stream.wait_event(batch.slot.drawn)
+        batch.copy_stream.wait_event(batch.slot.drawn_event)
         self.copy(batch, pictures if staging is None else staging[: len(pictures)])
-        batch.slot.copied.record(batch.copy_stream)
+        batch.slot.copied_event.record(batch.copy_stream)
 
     def complete(self, batch):
         """Do the host's part of a copy: copy from the staging buffer, or have the driver copy to pageable memory."""
         if self.memory == "staged":
-            batch.slot.copied.synchronize()
+            batch.slot.copied_event.synchronize()
             self.fetch(batch)
         elif self.memory == "pageable":
-            batch.slot.drawn.synchronize()
+            batch.slot.drawn_event.synchronize()
             self.copy(batch, self.host.pictures[batch.images])
-            batch.slot.copied.record(batch.copy_stream)
+            batch.slot.copied_event.record(batch.copy_stream)
 
     def draw(self, batch):
         """Enqueue the drawing of a batch."""

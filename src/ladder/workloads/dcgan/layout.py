@@ -47,7 +47,7 @@ def count(channels):
     return sum(map(math.prod, shapes(channels).values()))
 
 
-def parts(network, channels):
+def arrays(network, channels):
     """Writable views of a network's arrays by name."""
     views, start = {}, 0
     for name, shape in shapes(channels).items():

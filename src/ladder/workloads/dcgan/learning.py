@@ -24,8 +24,8 @@ from ladder.workloads.dcgan import layout
 
 STEPS = 12_000
 BATCH = 128
-RATE, BETAS = 2e-4, (0.5, 0.999)
-BLACK = -1.5  # initial bias of the last layer: the background of a picture, before tanh
+LEARNING_RATE, BETAS = 2e-4, (0.5, 0.999)
+BLACK_BIAS = -1.5  # initial bias of the last layer: the background of a picture, before tanh
 NOISE = 0.3, 0.1  # standard deviation of the noise on the discriminator's inputs, at the start and at the end
 DECAY = 0.999  # of the moving average, per step
 BITS = 11  # significant bits of a published number, so that the file compresses
@@ -71,10 +71,10 @@ class Generator(nn.Module):
     def network(self, channels):
         """The network (count,), float32, as `layout` orders it."""
         weights = np.empty(layout.count(channels), np.float32)
-        parts = layout.parts(weights, channels)
+        arrays = layout.arrays(weights, channels)
 
         def write(name, values):
-            parts[name][...] = values.cpu().numpy()
+            arrays[name][...] = values.cpu().numpy()
 
         write("proj_w", self.projection.weight.t())
         write("proj_b", self.projection.bias)
@@ -145,12 +145,12 @@ def train(digits, channels=layout.CHANNELS, steps=STEPS, device="cuda", seed=1):
     generator, discriminator = Generator(channels).apply(initialise), Discriminator(channels).apply(initialise)
     for layer in (*discriminator.layers, discriminator.logit):
         spectral_norm(layer)
-    nn.init.constant_(generator.layers[-1].bias, BLACK)
+    nn.init.constant_(generator.layers[-1].bias, BLACK_BIAS)
     generator, discriminator = (
         model.to(device, memory_format=torch.channels_last) for model in (generator, discriminator)
     )
     average = AveragedModel(generator, multi_avg_fn=get_ema_multi_avg_fn(DECAY))
-    optimisers = [torch.optim.Adam(model.parameters(), RATE, BETAS) for model in (discriminator, generator)]
+    optimisers = [torch.optim.Adam(model.parameters(), LEARNING_RATE, BETAS) for model in (discriminator, generator)]
     schedulers = [
         torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: min(1, 2 - 2 * step / steps))
         for optimiser in optimisers

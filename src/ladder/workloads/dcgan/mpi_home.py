@@ -69,11 +69,11 @@ class Rank:
         world, device, sizes = problem.device.communicator(), problem.device, problem.sizes
         self.world, self.problem, self.schedule, self.graph = world, problem, schedule, graph
         self.requests, self.gpu_share = [], None  # requests are the pending ones of MPI
-        shares = home.shares_of(sizes["images"], world.size)
+        shares = home.image_shares(sizes["images"], world.size)
         share = shares[world.rank] if world.rank < len(shares) else slice(0, 0)
         inputs, outputs = dcgan.arrays(sizes)
         self.network = problem.network if device.is_first() else device.empty(*inputs["network"])
-        latents, pictures = device.shared(problem.latents), device.shared(problem.pictures)
+        latents, pictures = device.map_shared(problem.latents), device.map_shared(problem.pictures)
         self.is_remote = latents is None
         if self.is_remote:
             specs, share = (inputs["latents"], outputs["pictures"]), slice(0, share.stop - share.start)
@@ -96,14 +96,14 @@ class Rank:
     def run(self):
         """Draw all pictures; when this returns on the first rank, they are in its array."""
         self.world.Barrier()  # the first rank has written the latents and read the previous pictures
-        self.requests = [self.world.Isend(rows(self.problem.latents[share]), rank) for rank, share in self.remote]
+        self.requests = [self.world.Isend(mpi_buffer(self.problem.latents[share]), rank) for rank, share in self.remote]
         if self.is_remote and self.gpu_share:
-            self.world.Recv(rows(self.latents), 0)
+            self.world.Recv(mpi_buffer(self.latents), 0)
         self.wait()
         for rank, share in self.remote:
             pictures = self.problem.pictures[share]
             batches = itertools.chain(*self.schedule(len(pictures)))
-            self.requests += [self.world.Irecv(rows(pictures[part]), rank) for part in batches]
+            self.requests += [self.world.Irecv(mpi_buffer(pictures[part]), rank) for part in batches]
         if self.gpu_share:
             self.gpu_share.run()
             if self.is_remote and self.graph:
@@ -120,7 +120,7 @@ class Rank:
 
     def send(self, pictures):
         """Start to send a batch, which must be on the host, to the first rank."""
-        self.requests.append(self.world.Isend(rows(pictures), 0))
+        self.requests.append(self.world.Isend(mpi_buffer(pictures), 0))
 
     def make_progress(self):
         """Call MPI, because it makes progress only while it is called."""
@@ -141,12 +141,12 @@ class RankShare(home.GpuShare):
             return
         super().complete(batch)
         if self.rank.is_remote:
-            batch.slot.copied.synchronize()
+            batch.slot.copied_event.synchronize()
             self.rank.send(self.host.pictures[batch.images])
         self.rank.make_progress()
 
 
-def rows(array):
+def mpi_buffer(array):
     """An MPI buffer of an array, of which a row is one element, because MPI counts at most 2**31 - 1 elements."""
     return [array, len(array), row_type(array.strides[0])]
 

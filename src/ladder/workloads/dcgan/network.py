@@ -20,34 +20,34 @@ def latents(seed):
     return np.random.default_rng([seed, 0]).standard_normal((POOL, layout.LATENT), np.float32)
 
 
-def order(images, seed, round):
+def pool_indices(images, seed, round):
     """The index in the pool of every image of a round (images,)."""
     return np.random.default_rng([seed, 1, round]).integers(0, POOL, images)
 
 
-def of(sizes, data):
+def from_sizes(sizes, data):
     """The network (count,) of these sizes; `data` is the trained one. Callers must not modify it."""
-    return data if sizes["weights"] == "trained" else random(sizes["channels"], sizes["seed"])
+    return data if sizes["weights"] == "trained" else random_network(sizes["channels"], sizes["seed"])
 
 
 @functools.lru_cache(maxsize=2)
-def random(channels, seed):
+def random_network(channels, seed):
     """A network (count,) of random weights, float32. Callers must not modify it."""
     generator = np.random.default_rng([seed, 2])
     network = np.empty(layout.count(channels), np.float32)
-    parts, layers = layout.parts(network, channels), len(layout.layers(channels))
-    draw_weights(generator, parts["proj_w"], parts["proj_b"], layout.LATENT, size=2.0)
+    arrays, layers = layout.arrays(network, channels), len(layout.layers(channels))
+    draw_weights(generator, arrays["proj_w"], arrays["proj_b"], layout.LATENT, size=2.0)
     values = latents(seed)[:STATISTICS_LATENTS].astype(np.float64)
-    values = exact.project(to_float64(parts, "proj"), values, exact.Exact())
+    values = exact.project(to_float64(arrays, "proj"), values, exact.ExactArithmetic())
     for index in range(layers):
-        draw_norm(generator, parts, index, values)
-        values = exact.normalise(to_float64(parts, f"bn{index}_"), index, values, exact.Exact())
+        draw_norm(generator, arrays, index, values)
+        values = exact.normalise(to_float64(arrays, f"bn{index}_"), index, values, exact.ExactArithmetic())
         name, size = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
         # On average, a quarter of a filter's taps contribute to an element.
         terms = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
-        draw_weights(generator, parts[f"{name}_w"], parts[f"{name}_b"], terms, size)
+        draw_weights(generator, arrays[f"{name}_w"], arrays[f"{name}_b"], terms, size)
         if index + 1 < layers:
-            values = exact.transposed_convolution(to_float64(parts, name), index + 1, values, exact.Exact())
+            values = exact.transposed_convolution(to_float64(arrays, name), index + 1, values, exact.ExactArithmetic())
     network.flags.writeable = False
     return network
 
@@ -61,9 +61,9 @@ def draw_weights(generator, weights, bias, terms, size):
     bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * size
 
 
-def draw_norm(generator, parts, index, values):
+def draw_norm(generator, arrays, index, values):
     """Write a batch norm whose mean and variance are close to those of its inputs."""
-    beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
+    beta, gamma, mean, variance = (arrays[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     deviation = values.std(axis=(0, 1, 2))
     mean[...] = values.mean(axis=(0, 1, 2)) + 0.2 * signs(generator, mean.shape) * deviation
     variance[...] = generator.uniform(0.6, 1.2, variance.shape) * deviation**2
@@ -76,6 +76,6 @@ def signs(generator, shape):
     return generator.choice([-1.0, 1.0], shape)
 
 
-def to_float64(parts, prefix):
+def to_float64(arrays, prefix):
     """The arrays whose names start with `prefix`, in float64."""
-    return {name: array.astype(np.float64) for name, array in parts.items() if name.startswith(prefix)}
+    return {name: array.astype(np.float64) for name, array in arrays.items() if name.startswith(prefix)}

@@ -39,10 +39,10 @@ __device__ __forceinline__ void load_latents(Vector (&buffer)[ROWS][LATENT_VECTO
 //
 // With g = lane / 4 and t = lane % 4, elements t and t + 4 of a row of mma() in step s are the latent's elements
 // 8 s + 2 t and 8 s + 2 t + 1. Column g of product j is the warp's column 4 g + j. So a lane loads and stores neighbours.
-template <class As>
+template <class Output>
 __device__ __forceinline__ void project(const float *latents, const float *weights, const float *bias,
-                                        typename As::Type *out, int images, int columns, int activation) {
-  using Out = typename As::Type;
+                                        typename Output::Type *out, int images, int columns, int activation) {
+  using Out = typename Output::Type;
   constexpr int V = 16 / sizeof(Out);
   __shared__ Vector staged[2][ROWS][LATENT_VECTORS];
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -102,7 +102,8 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
         for (int offset = 0; offset < 8; offset += V) {
           AlignedVector<Out, V> neighbours;
 #pragma unroll
-          for (int v = 0; v < V; ++v) neighbours.value[v] = As::convert(sums[(offset + v) % 4][(offset + v) / 4 + 2 * h]);
+          for (int v = 0; v < V; ++v)
+            neighbours.value[v] = Output::convert(sums[(offset + v) % 4][(offset + v) / 4 + 2 * h]);
           *reinterpret_cast<AlignedVector<Out, V> *>(start + offset) = neighbours;
         }
       }
@@ -112,9 +113,9 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
 }
 
 // A kernel that calls project().
-#define PROJECT(name, As)                                                                                    \
+#define PROJECT(name, Output)                                                                                \
   extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)                                     \
-  name(const float *latents, const float *weights, const float *bias, As::Type *out, int images, int columns, \
+  name(const float *latents, const float *weights, const float *bias, Output::Type *out, int images, int columns, \
        int activation) {                                                                                     \
-    project<As>(latents, weights, bias, out, images, columns, activation);                                   \
+    project<Output>(latents, weights, bias, out, images, columns, activation);                               \
   }

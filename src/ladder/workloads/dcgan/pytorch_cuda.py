@@ -13,7 +13,7 @@ import torch
 from ladder.harness.contract import Problem, Run
 from ladder.harness.steps import Steps
 from ladder.workloads.dcgan import torch_generator
-from ladder.workloads.mlp.pytorch_cuda import captured
+from ladder.workloads.mlp.pytorch_cuda import capture_graph
 
 DEVICE = "cuda"
 RUNTIME = "cuda"
@@ -33,7 +33,7 @@ def setup(
 ) -> Run:
     """The timed batches. The network is loaded in an untimed step before them or, with a graph, once, here."""
     latents, network, pictures = map(torch.from_dlpack, (problem.latents, problem.network, problem.pictures))
-    generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
+    generator = torch_generator.gpu_generator(network, problem.sizes["channels"], math, turned)
     draw = torch_generator.draw_function(generator, latents, batch, compiled)
 
     @torch.inference_mode()
@@ -45,5 +45,5 @@ def setup(
         return Steps([(None, run)], prepare=[("load", generator.load)])
     # A graph holds the addresses of the loaded filters; later rounds only change the latents.
     generator.load()
-    replay = captured(run)
+    replay = capture_graph(run)
     return Steps([(None, replay)])

@@ -33,7 +33,7 @@ def setup(
         cuda.lock_pages(array)
     latents, host_network, pictures = map(torch.from_numpy, (problem.latents, problem.network, problem.pictures))
     network = torch.empty_like(host_network, device="cuda")
-    generator = torch_generator.on_gpu(network, problem.sizes["channels"], math, turned)
+    generator = torch_generator.gpu_generator(network, problem.sizes["channels"], math, turned)
     draw = torch_generator.draw_function(generator, latents.cuda(), batch, compiled)
     copy_stream = torch.cuda.Stream()
 

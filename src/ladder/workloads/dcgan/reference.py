@@ -14,10 +14,12 @@ PRECISIONS = ("float32", "tf32x3", "tf32", "float16", "bfloat16")
 
 def compute(sizes, data):
     """{"pictures": (64, 64, 64, 3), "drift_float32": (), ...}: float64 arrays for an .npz file."""
-    parts = layout.parts(network.of(sizes, data).astype(np.float64), sizes["channels"])
+    arrays = layout.arrays(network.from_sizes(sizes, data).astype(np.float64), sizes["channels"])
     latents = network.latents(sizes["seed"]).astype(np.float64)
-    pictures = exact.generate(parts, latents, exact.Exact())
-    drifts = {name: np.abs(exact.generate(parts, latents, exact.Noisy(name, 0)) - pictures) for name in PRECISIONS}
+    pictures = exact.generate(arrays, latents, exact.ExactArithmetic())
+    drifts = {
+        name: np.abs(exact.generate(arrays, latents, exact.NoisyArithmetic(name, 0)) - pictures) for name in PRECISIONS
+    }
     return {"pictures": pictures} | {f"drift_{name}": drift.max() for name, drift in drifts.items()}
 
 

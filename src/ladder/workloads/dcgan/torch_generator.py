@@ -19,13 +19,13 @@ class Generator:
 
     def __init__(self, network, channels, dtype=torch.float32, turned=False):
         """`network` is a tensor (count,) on the device that computes."""
-        self.parts, self.folded = (layout.parts(array, channels) for array in (network, torch.empty_like(network)))
+        self.arrays, self.folded = (layout.arrays(array, channels) for array in (network, torch.empty_like(network)))
         self.channels, self.dtype, self.turned = channels, dtype, turned
 
     @torch.inference_mode()
     def load(self):
         """Fold the batch norms, and convert filters to PyTorch's order of axes and the memory format channels last."""
-        folding.fold(self.parts, self.folded)
+        folding.fold(self.arrays, self.folded)
         shape = (-1, layout.BASE_SIDE, layout.BASE_SIDE, self.channels)
         projection, bias = (self.folded[name].reshape(shape) for name in folding.parameter_names(0))
         filters = [self.folded[folding.parameter_names(index)[0]] for index in (1, 2, 3, 4)]
@@ -77,7 +77,7 @@ def draw_function(generator, latents, batch, compiled):
     return draw
 
 
-def on_gpu(network, channels, math, turned):
+def gpu_generator(network, channels, math, turned):
     """A Generator on the current GPU; sets PyTorch's precision and enables cuDNN's autotuning."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = math == "tf32"

@@ -17,7 +17,7 @@ from ladder import cuda
 from ladder.cuda.cublas import bind, call, pointer, scalar_pointer, use_current_stream
 from ladder.cuda.cublas import handle as host_scalar_handle
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.workloads.gemv import cublas as gemv
 
 DEVICE = "cuda"
@@ -117,13 +117,13 @@ def setup(
     products = {"gemv": gemv.product, "symv": symmetric_product}
     start_calls, iteration_calls = bound_calls(problem, products[product])
     iterations = problem.sizes["iterations"]
-    per_launch = min(batch or iterations, iterations)
+    iterations_per_launch = min(batch or iterations, iterations)
 
     def in_current_stream(calls):
         functions = [lambda: use_current_stream(device_scalar_handle()), *calls]
-        return in_order([(None, function) for function in functions])
+        return chain_steps([(None, function) for function in functions])
 
-    start, iterate = in_current_stream(start_calls), in_current_stream(iteration_calls * per_launch)
+    start, iterate = in_current_stream(start_calls), in_current_stream(iteration_calls * iterations_per_launch)
     if graph == "on":
         # `capture` first calls its function once. The call of `start` sets up the arrays that `iterate` reads.
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
@@ -131,9 +131,11 @@ def setup(
 
     def solve():
         start()
-        for launched in range(per_launch, iterations + per_launch, per_launch):
+        for iterations_launched in range(
+            iterations_per_launch, iterations + iterations_per_launch, iterations_per_launch
+        ):
             iterate()
-            if batch and int(problem.steps[0]) < launched:
+            if batch and int(problem.steps[0]) < iterations_launched:
                 return
 
     return solve

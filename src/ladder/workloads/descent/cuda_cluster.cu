@@ -1,5 +1,5 @@
 // A whole solve by one cluster of BLOCKS blocks, for GPUs with clusters: a warp stores its elements of q = A p in the
-// shared memory of every block (`in_registers.cuh` has the algorithm).
+// shared memory of every block (`register_solve.cuh` has the algorithm).
 //
 //   barrier          used in                  arrivals per phase                                waiting threads
 //   mbarriers[0]     steps 0, 2, 4, ...       1: thread 0, which expects the bytes of all of q  the block's warps
@@ -16,7 +16,7 @@
 #if __CUDA_ARCH__ < 900
 extern "C" __global__ void solve() {}  // cuda_cluster.py refuses such GPUs
 #else
-#include "in_registers.cuh"
+#include "register_solve.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/shared_address.cuh"

@@ -12,7 +12,7 @@
 #include "iteration.cuh"
 #include "warp.cuh"
 #if COLUMNS
-#include "in_registers.cuh"
+#include "register_solve.cuh"
 #endif
 
 // A is read from global memory in every step, after a barrier of the grid. r is recomputed every `period` steps, or

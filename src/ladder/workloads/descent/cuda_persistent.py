@@ -67,14 +67,14 @@ def setup(
         tiling = next(tilings, tiling)
     if not tiling["columns"]:
         tiling.pop("columns")
-        return by_shares(problem, blocks, recompute, **tiling)
+        return launch_by_shares(problem, blocks, recompute, **tiling)
     if blocks or recompute:
         raise LadderError("columns of descent/cuda_persistent go with neither blocks nor recompute: leave these at 0.")
     (tiling,) = binaries.tiling_or((), **tiling)
-    return in_registers(problem, **tiling)
+    return launch_in_registers(problem, **tiling)
 
 
-def in_registers(problem, **tiling):
+def launch_in_registers(problem, **tiling):
     """The timed solve with A and all vectors in registers."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     if n > WARP * tiling["columns"]:
@@ -83,21 +83,21 @@ def in_registers(problem, **tiling):
             "them at 0."
         )
     blocks = -(-n // (tiling["block"] // WARP * tiling["rows"]))
-    leading = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
-    return make_launch(dtype, "solve_in_registers", blocks, tiling, (*leading, counters()))
+    leading_arguments = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
+    return make_launch(dtype, "solve_in_registers", blocks, tiling, (*leading_arguments, counters()))
 
 
-def by_shares(problem, blocks, recompute, **tiling):
+def launch_by_shares(problem, blocks, recompute, **tiling):
     """The timed solve with a share of A's rows per block: in shared memory or, if too large, read in every step."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     tiles = [{name: tile[name] for name in tiling} for tile in TILES[dtype.name][-2:]]
     shares = launch.make_shares(problem, tiles, blocks, **tiling)
     if n <= MAX_N[dtype.name] and shares.team == WARP and shares.resident_bytes() <= launch.shared_memory():
-        leading = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
-        arguments = *leading, np.int32(shares.stride), np.int32(recompute), counters()
+        leading_arguments = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
+        arguments = *leading_arguments, np.int32(shares.stride), np.int32(recompute), counters()
         return make_launch(dtype, "solve_resident", shares.blocks, shares.tiling(), arguments, shares.resident_bytes())
-    leading = launch.arguments(problem, shares.blocks)
-    arguments = *leading, np.int32(shares.staged_columns()), np.int32(recompute), counters()
+    leading_arguments = launch.arguments(problem, shares.blocks)
+    arguments = *leading_arguments, np.int32(shares.staged_columns()), np.int32(recompute), counters()
     return make_launch(dtype, "solve", shares.blocks, shares.tiling(), arguments, shares.staged_bytes())
 
 

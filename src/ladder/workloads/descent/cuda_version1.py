@@ -4,7 +4,7 @@ Latency-bound: about ten launches and two host synchronisations per iteration.
 """
 
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.descent import by_host
+from ladder.workloads.descent import host_loop
 from ladder.workloads.descent_kernel import launch
 
 DEVICE = "cuda"
@@ -16,4 +16,4 @@ LIMITS = {"algorithm": ("steepest",), "n": (1, 32)}
 
 def setup(problem: Problem) -> Run:
     """The timed solve."""
-    return by_host.solver(problem, launch.BlockPerRow("descent", problem))
+    return host_loop.solver(problem, launch.BlockPerRow("descent", problem))

@@ -8,7 +8,7 @@ reads n * n products: six times the traffic of reading A once.
 from typing import Literal
 
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.descent import by_host
+from ladder.workloads.descent import host_loop
 from ladder.workloads.descent_kernel import launch as kernel_launch
 
 DEVICE = "cuda"
@@ -21,4 +21,4 @@ LIMITS = {"algorithm": ("steepest",), "n": (1, 16384), "block": (32, 512)}
 
 def setup(problem: Problem, *, block: int = 128, load: int = 4, launch: Literal["right", "study"] = "right") -> Run:
     """The timed solve; `launch` is as in `descent_kernel.launch.LinearIndex`."""
-    return by_host.solver(problem, kernel_launch.LinearIndex("descent", problem, block, load, launch))
+    return host_loop.solver(problem, kernel_launch.LinearIndex("descent", problem, block, load, launch))

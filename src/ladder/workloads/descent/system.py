@@ -16,7 +16,7 @@ import numpy as np
 # the largest.
 EXPONENTS = 4
 # Columns of A that are generated at once on the host, few enough for a cache.
-PART = 2**14
+CHUNK_COLUMNS = 2**14
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def generate_on_host(matrix, c, d, p):
 
     def write_rows(rows):
         for i in range(rows.start, rows.stop):
-            for start in range(0, len(p), PART):
-                columns = slice(start, start + PART)
+            for start in range(0, len(p), CHUNK_COLUMNS):
+                columns = slice(start, start + CHUNK_COLUMNS)
                 values = two_periods[p[i] - p[columns] + len(p)]
                 np.multiply(values, d[i] * d[columns], out=matrix[i, columns], casting="same_kind")
 

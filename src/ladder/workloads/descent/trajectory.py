@@ -37,7 +37,7 @@ class Solve:
     gap: list = field(default_factory=list)
 
 
-class Exact:
+class ExactArithmetic:
     """The arithmetic of a solve in float64: products with A, dot products, and the rounding of a computed vector.
 
     `unit` is the unit roundoff of the results that are compared with this solve.
@@ -56,7 +56,7 @@ class Exact:
         return v
 
 
-class Noisy(Exact):
+class NoisyArithmetic(ExactArithmetic):
     """An arithmetic with errors of the size of `unit` wherever a variant rounds.
 
     The errors of A's eigenvalues are the same in all products.
@@ -137,9 +137,9 @@ def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype,
     """The Reference of a case's round."""
     equations, unit = system.make(n, kappa, start, scaling, dtype, seed, round), unit_roundoff(dtype)
     arguments = equations, algorithm, iterations, tolerance
-    exact = solve(*arguments, Exact(equations, unit))
+    exact = solve(*arguments, ExactArithmetic(equations, unit))
     noisy_solves = [
-        solve(*arguments, Noisy(equations, unit, seed), is_recomputed)
+        solve(*arguments, NoisyArithmetic(equations, unit, seed), is_recomputed)
         for seed, is_recomputed in itertools.product(SEEDS, (False, True))
     ]
     history, drift, gap = pad(exact.history, iterations), np.zeros(iterations + 1), np.zeros(iterations + 1)
@@ -171,7 +171,7 @@ def from_sizes(sizes, round):
 def exact_x(n, kappa, algorithm, start, scaling, dtype, seed, round, steps):
     """The exact x after `steps` steps."""
     equations = system.make(n, kappa, start, scaling, dtype, seed, round)
-    return solve(equations, algorithm, steps, 0.0, Exact(equations, unit_roundoff(dtype))).x
+    return solve(equations, algorithm, steps, 0.0, ExactArithmetic(equations, unit_roundoff(dtype))).x
 
 
 def x_after(sizes, round, steps):

@@ -58,7 +58,7 @@ INPUTS = {
 OPERATIONS = {"product": np.multiply, "transpose": np.positive, "scale": np.multiply}
 OPERATIONS |= {"vecdif": np.subtract, "vecsum": np.add}
 ALPHA = 0.7
-PART = 2**18  # elements of a matrix that are checked at once, few enough for a cache
+CHUNK_ELEMENTS = 2**18  # elements of a matrix that are checked at once, few enough for a cache
 
 
 def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
@@ -136,27 +136,27 @@ def check(
 
         def compare_indices(rows):
             index = np.arange(rows.start * n, rows.start * n + out[rows].size, dtype=np.float64).reshape(-1, n)
-            return compare(kernel, out[rows], index, unit_roundoff(precision) * index, numbers_of(rows))
+            return compare(kernel, out[rows], index, unit_roundoff(precision) * index, row_numbers(rows))
 
-        return [worst_of_rows(compare_indices, n)], None
+        return [worst_check(compare_indices, n)], None
     if kernel == "product":
         matrix, x = inputs["matrix"], inputs["x"]
 
         def compare_products(rows):
-            return compare_elements(kernel, out[rows], precision, matrix[rows], x, rows=numbers_of(rows))
+            return compare_elements(kernel, out[rows], precision, matrix[rows], x, rows=row_numbers(rows))
 
-        return [worst_of_rows(compare_products, len(x))], None
+        return [worst_check(compare_products, len(x))], None
     return [compare_elements(kernel, out, precision, *inputs.values())], None
 
 
-def numbers_of(rows):
+def row_numbers(rows):
     """The numbers of the rows in a slice."""
     return range(rows.start, rows.stop)
 
 
-def worst_of_rows(compare_rows, n):
+def worst_check(compare_rows, n):
     """The Check with the largest error of those that `compare_rows(rows)` returns for slices of n rows."""
-    step = max(1, PART // n)
+    step = max(1, CHUNK_ELEMENTS // n)
     checks = chunked.map_on_threads(compare_rows, [slice(start, min(start + step, n)) for start in range(0, n, step)])
     return max(checks, key=lambda check: check.error)
 
@@ -167,9 +167,9 @@ def compare_hash(key, a, b):
 
     def compare_rows(rows):
         expected = hashed_elements(rows.start * n, a[rows].size, key).reshape(-1, n)
-        return compare("A", a[rows], expected, 0, numbers_of(rows))
+        return compare("A", a[rows], expected, 0, row_numbers(rows))
 
-    return [worst_of_rows(compare_rows, n), compare("b", b, hashed_elements(n * n, n, key), 0)]
+    return [worst_check(compare_rows, n), compare("b", b, hashed_elements(n * n, n, key), 0)]
 
 
 def compare_elements(kernel, out, precision, *operands, rows=None):

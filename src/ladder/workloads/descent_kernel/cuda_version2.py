@@ -30,9 +30,9 @@ LIMITS = {"n": (1, 32768), "block": (32, 512)}
 def setup(problem: Problem, *, block: int = 128, load: int = 0, launch: Literal["right", "study"] = "right") -> Run:
     """The timed launch of the case's kernel, or the launches of its passes, as in `launch.LinearIndex`."""
     kernel = problem.sizes["kernel"]
-    if launch == "study" and kernel not in launches.EXCHANGED:
+    if launch == "study" and kernel not in launches.EXCHANGED_KERNELS:
         raise LadderError(
-            f"launch=study of descent_kernel/cuda_version2 is only for {', '.join(launches.EXCHANGED)}: "
+            f"launch=study of descent_kernel/cuda_version2 is only for {', '.join(launches.EXCHANGED_KERNELS)}: "
             f"take launch=right for kernel={kernel}."
         )
     return launches.kernel_launch(problem, launches.LinearIndex("descent_kernel", problem, block, load, launch))

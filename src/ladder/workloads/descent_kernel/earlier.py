@@ -5,7 +5,7 @@ elements that a kernel writes, 4 bytes each, and not the whole traffic: `element
 """
 
 from ladder.workloads.descent_kernel import cost
-from ladder.workloads.descent_kernel.passes import lengths, load_of
+from ladder.workloads.descent_kernel.passes import pass_lengths, study_load
 
 # Version 2: block and n of each column. With grid and block exchanged, `block` is the number of blocks.
 COLUMNS = ((32, 16), (32, 64), (32, 144), (128, 64), (128, 256), (512, 256), (512, 512))
@@ -33,13 +33,13 @@ VERSION1 = {
 def elements_written(kernel, n, version=2):
     """The number of elements that a kernel writes, for a reduction of version 2 in all passes."""
     if kernel == "reduction" and version == 2:
-        return n * sum(lengths(n, load_of(n)))
+        return n * sum(pass_lengths(n, study_load(n)))
     return n * n if kernel in ("init", "product") else n
 
 
 def traffic(kernel, n, version=2):
     """The bytes that a kernel loads and stores, for a reduction of version 2 in all passes."""
     if kernel == "reduction" and version == 2:
-        written = lengths(n, load_of(n))
+        written = pass_lengths(n, study_load(n))
         return 4 * n * (n + sum(written[:-1]) + sum(written))
     return cost({"kernel": kernel, "n": n, "dtype": "float32"}).bytes

@@ -10,15 +10,15 @@ import numpy as np
 
 from ladder import cuda
 from ladder.errors import LadderError
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.workloads.descent_kernel import ALPHA
-from ladder.workloads.descent_kernel.passes import lengths, load_of
+from ladder.workloads.descent_kernel.passes import pass_lengths, study_load
 
 WARP = 32
 MAX_THREADS = 1024  # threads of a block
 # The kernels that the study launched with grid and block exchanged, and those on n elements that had n * n threads.
-EXCHANGED = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"
-SQUARED = "transpose", "vecsum"
+EXCHANGED_KERNELS = "init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"
+SQUARED_KERNELS = "transpose", "vecsum"
 
 
 class BlockPerRow:
@@ -29,22 +29,22 @@ class BlockPerRow:
 
     def init(self, matrix):
         """matrix[i] = i."""
-        return self.on_rows("init", matrix)
+        return self.launch_rows("init", matrix)
 
     def product(self, matrix, x, products):
         """products[i, j] = matrix[i, j] x[j]."""
-        return self.on_rows("product", matrix, x, products)
+        return self.launch_rows("product", matrix, x, products)
 
     def reduction(self, terms, sums):
         """The sum of each row."""
-        return self.on_rows("reduction", terms, sums)
+        return self.launch_rows("reduction", terms, sums)
 
-    def on_rows(self, name, matrix, *vectors):
+    def launch_rows(self, name, matrix, *vectors):
         """The launch of a kernel on a matrix of at most 32 columns."""
         rows, columns = matrix.shape
         return partial(self.kernel(name), (rows,), (columns,), (matrix, *vectors))
 
-    def on_vectors(self, name, *arguments):
+    def launch_vectors(self, name, *arguments):
         """transpose, scale, vecdif or vecsum; the last argument is the result."""
         count = arguments[-1].size
         return partial(self.kernel(name), (count,), (1,), (*arguments, np.uint32(count)))
@@ -54,20 +54,20 @@ class LinearIndex:
     """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
 
     A reduction has passes of `load` elements a thread; a load of 0 is the earlier study's for the number of columns.
-    `launch` is "right" or "study", as the study launched every kernel: with EXCHANGED and SQUARED.
+    `launch` is "right" or "study", as the study launched every kernel: with EXCHANGED_KERNELS and SQUARED_KERNELS.
     """
 
     def __init__(self, workload, problem, block, load, launch):
         if block % WARP:
             raise LadderError(f"block={block} of {workload}/cuda_version2 must be a multiple of {WARP}, a warp.")
-        self.block, self.load, self.launch = block, load or load_of(problem.sizes["n"]), launch
+        self.block, self.load, self.launch = block, load or study_load(problem.sizes["n"]), launch
         self.kernel = partial(cuda.kernel, workload, "cuda_version2", dtype=problem.sizes["dtype"], load=self.load)
         self.empty = partial(problem.device.empty, dtype=problem.sizes["dtype"])
 
     def launch_threads(self, threads, name, *arguments):
         """A launch of at least `threads` threads; with grid and block exchanged, there are `block` blocks."""
         grid, block = -(-threads // self.block), self.block
-        if self.launch == "study" and name in EXCHANGED:
+        if self.launch == "study" and name in EXCHANGED_KERNELS:
             if grid > MAX_THREADS:
                 raise LadderError(
                     f"{name} has {grid} blocks. With launch=study this is the number of threads of a block, "
@@ -92,22 +92,22 @@ class LinearIndex:
     def reduction(self, terms, sums):
         """The sum of each row, in passes."""
         passes, (rows, columns) = [], terms.shape
-        for length in lengths(columns, self.load):
+        for length in pass_lengths(columns, self.load):
             out = sums if length == 1 else self.empty((rows, length))
             arguments = (terms, out, np.uint32(rows), np.uint32(columns))
             passes.append((f"of {columns}", self.launch_threads(rows * length, "reduction", *arguments)))
             terms, columns = out, length
-        return in_order(passes)
+        return chain_steps(passes)
 
     def gemv(self, matrix, x, y):
         """y = matrix x, a block per row."""
         rows, columns = matrix.shape
         return partial(self.kernel("gemv"), (rows,), (self.block,), (matrix, x, y, np.uint32(columns)))
 
-    def on_vectors(self, name, *arguments):
+    def launch_vectors(self, name, *arguments):
         """transpose, scale, vecdif or vecsum; the last argument is the result."""
         count = arguments[-1].size
-        threads = count**2 if self.launch == "study" and name in SQUARED else count
+        threads = count**2 if self.launch == "study" and name in SQUARED_KERNELS else count
         return self.launch_threads(threads, name, *arguments, np.uint32(count))
 
 
@@ -124,6 +124,6 @@ def kernel_launch(problem, kernels):
         case "product" | "reduction" | "gemv":
             return getattr(kernels, kernel)(*inputs, out)
         case "scale":
-            return kernels.on_vectors(kernel, problem.x, out.dtype.type(ALPHA), out)
+            return kernels.launch_vectors(kernel, problem.x, out.dtype.type(ALPHA), out)
         case _:
-            return kernels.on_vectors(kernel, *inputs, out)
+            return kernels.launch_vectors(kernel, *inputs, out)

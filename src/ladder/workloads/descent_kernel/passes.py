@@ -3,7 +3,7 @@
 LOADS = 12, 8, 4  # of the earlier study
 
 
-def lengths(n, load):
+def pass_lengths(n, load):
     """The length of a row of n elements after each pass; the last is 1, and there is at least one pass."""
     passes = [-(-n // load)]
     while passes[-1] > 1:
@@ -11,9 +11,9 @@ def lengths(n, load):
     return passes
 
 
-def load_of(n):
+def study_load(n):
     """The elements that a thread sums in the earlier study: the largest of LOADS of which n is a power, else 4.
 
     In the study, n had to be such a power; its branch for 16 elements per thread was never reached.
     """
-    return next((load for load in LOADS if load ** len(lengths(n, load)) == n), LOADS[-1])
+    return next((load for load in LOADS if load ** len(pass_lengths(n, load)) == n), LOADS[-1])

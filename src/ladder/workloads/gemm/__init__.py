@@ -159,8 +159,8 @@ def check(
     exact, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
     expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact) + addend
     signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
-    by_rows, by_columns = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
-    directions = {} if is_full else {"row": (*by_rows, signs[:n]), "column": (*by_columns, signs[n:])}
+    row_operands, column_operands = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
+    directions = {} if is_full else {"row": (*row_operands, signs[:n]), "column": (*column_operands, signs[n:])}
     if has_whole_inputs(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0, rows)]
         if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums

@@ -161,14 +161,14 @@ struct Multiplier {
 template <Form form>
 __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, const Result &result, Pair *partial) {
   Multiplier<form> multiplier(shared);
-  int left = schedule.count();
-  if (left) multiplier.begin();
+  int remaining_steps = schedule.count();
+  if (remaining_steps) multiplier.begin();
   for (Part part; schedule.get(part);) {
 #pragma unroll
     for (auto &row : multiplier.sums)
 #pragma unroll
       for (auto &sums : row) sums[0] = sums[1] = sums[2] = sums[3] = 0;
-    for (int step = 0; step < part.count; ++step) multiplier.step(--left == 0);
+    for (int step = 0; step < part.count; ++step) multiplier.step(--remaining_steps == 0);
     if (part.count < schedule.steps) {
       Pair *const to = part_of(partial, blockIdx.x, part.first == 0);
       multiplier.for_pairs([&](int index, Pair pair) { to[index * MULTIPLIERS] = pair; });

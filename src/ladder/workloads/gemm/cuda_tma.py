@@ -38,15 +38,15 @@ TILES = (
     {"bm": 128, "bn": 32, "wm": 32, "wn": 32, "stages": 5, "blocks": 2},
 )
 LINE = 16  # elements along k of a step, 128 bytes, as in the source
-BARRIERS = 16  # bytes of a buffer's two barriers
-PRODUCERS = 128  # threads of a block that copy
+BARRIER_BYTES = 16  # of a buffer's two barriers
+PRODUCER_THREADS = 128  # threads of a block that copy
 # The model of `plan`, fitted to the times of 160 shapes, drawn at random, on an H200.
-RATE = 128  # multiply-adds per cycle of a multiprocessor
+MULTIPLY_ADDS_PER_CYCLE = 128  # of a multiprocessor
 LINE_CYCLES = 5.5  # cycles of a line of 128 bytes of an operand
-UNALIGNED = 2.5  # cycles more of such a line whose elements are copied singly
-ELEMENT = 0.5  # cycles of an element of the result
-ADD = 27000  # cycles of the launch that adds the sums of split tiles
-PARTIAL = 0.38  # cycles of an element of such a sum
+UNALIGNED_CYCLES = 2.5  # cycles more of such a line whose elements are copied singly
+ELEMENT_CYCLES = 0.5  # cycles of an element of the result
+ADD_CYCLES = 27000  # cycles of the launch that adds the sums of split tiles
+PARTIAL_CYCLES = 0.38  # cycles of an element of such a sum
 
 
 class Plan(NamedTuple):
@@ -64,26 +64,28 @@ def plan(m, n, k, unaligned, multiprocessors, stream_k, bm, bn, blocks, **others
     blocks, so that fewer blocks share a tile. `unaligned` says of A and of B whether their elements are copied singly.
     """
     tiles, steps = ceil(m / bm) * ceil(n / bn), ceil(k / LINE)
-    lines = (bm + bn) * LINE_CYCLES + (bm * unaligned[0] + bn * unaligned[1]) * UNALIGNED
-    step = max(bm * bn * LINE / RATE, lines) * blocks
+    lines = (bm + bn) * LINE_CYCLES + (bm * unaligned[0] + bn * unaligned[1]) * UNALIGNED_CYCLES
+    step = max(bm * bn * LINE / MULTIPLY_ADDS_PER_CYCLE, lines) * blocks
 
-    def plan_of(grid, split_tiles):
+    def make_plan(grid, split_tiles):
         whole = ceil((tiles - split_tiles) / grid)
         steps_of_block = whole * steps + ceil(split_tiles * steps / grid)
         parts = min(2 * grid, split_tiles * steps) if split_tiles else 0
-        cost = steps_of_block * step + whole * bm * bn * blocks * ELEMENT
-        return Plan(grid, split_tiles, cost + bool(parts) * ADD + parts / multiprocessors * bm * bn * PARTIAL)
+        cost = steps_of_block * step + whole * bm * bn * blocks * ELEMENT_CYCLES
+        return Plan(
+            grid, split_tiles, cost + bool(parts) * ADD_CYCLES + parts / multiprocessors * bm * bn * PARTIAL_CYCLES
+        )
 
     limit = multiprocessors * blocks
-    plans = [plan_of(min(tiles, limit), 0)]
+    plans = [make_plan(min(tiles, limit), 0)]
     if stream_k:
         grid = min(limit, tiles * steps)
         left_over = tiles % grid
-        plans += [plan_of(grid, count) for count in {left_over, left_over + grid} if 0 < count <= tiles]
+        plans += [make_plan(grid, count) for count in {left_over, left_over + grid} if 0 < count <= tiles]
     return min(plans, key=lambda plan: plan.cost)
 
 
-def fastest(tilings, m, n, k, unaligned, stream_k):
+def fastest_tiling(tilings, m, n, k, unaligned, stream_k):
     """The tiling with the lowest predicted cost for a product, and its Plan."""
     multiprocessors = cuda.multiprocessors()
     plans = [(tiling, plan(m, n, k, unaligned, multiprocessors, stream_k, **tiling)) for tiling in tilings]
@@ -92,8 +94,8 @@ def fastest(tilings, m, n, k, unaligned, stream_k):
 
 def geometry(sizes, bm, bn, wm, wn, stages, blocks):
     """Grid of a block per tile, the most there can be; block; and bytes of dynamic shared memory."""
-    threads = 32 * (bm // wm) * (bn // wn) + PRODUCERS
-    return (ceil(sizes["m"] / bm) * ceil(sizes["n"] / bn),), (threads,), stages * ((bm + bn) * LINE * 8 + BARRIERS)
+    threads = 32 * (bm // wm) * (bn // wn) + PRODUCER_THREADS
+    return (ceil(sizes["m"] / bm) * ceil(sizes["n"] / bn),), (threads,), stages * ((bm + bn) * LINE * 8 + BARRIER_BYTES)
 
 
 def is_aligned(address, columns):
@@ -101,7 +103,7 @@ def is_aligned(address, columns):
     return address % 16 == columns % 2 == 0
 
 
-def maps(address, shape, along_k, block):
+def tensor_maps(address, shape, along_k, block):
     """The tensor maps of an operand for tiles of `block` rows (or columns), and its elements per row or 0 if aligned.
 
     The first map's boxes are whole tiles, those of the second one groups of LINE columns: see the source.
@@ -140,21 +142,21 @@ def product(form, tilings=TILES, stream_k=True):
         return cuda.empty(2 * max(tiles), "float64")
 
     @cache
-    def choice(m, n, k, unaligned):
-        return fastest(tilings, m, n, k, unaligned, stream_k)
+    def best_tiling(m, n, k, unaligned):
+        return fastest_tiling(tilings, m, n, k, unaligned, stream_k)
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
-    def launch_of(a_address, a_shape, b_address, b_shape, m, n, k):
+    def prepare_launch(a_address, a_shape, b_address, b_shape, m, n, k):
         """The kernels' launches for operands at these addresses, which tensor maps contain."""
         unaligned = not is_aligned(a_address, a_shape[1]), not is_aligned(b_address, b_shape[1])
-        tiling, (blocks, split_tiles, _) = choice(m, n, k, unaligned)
+        tiling, (blocks, split_tiles, _) = best_tiling(m, n, k, unaligned)
         _, (threads,), shared = geometry({"m": m, "n": n}, **tiling)
-        multipliers = threads - PRODUCERS
+        multipliers = threads - PRODUCER_THREADS
         names = f"gemm_{form}", "add_parts"
         kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
         kernel.max_dynamic_shared_size_bytes = shared
-        *a_maps, a_stride = maps(a_address, a_shape, form != "tn", tiling["bm"])
-        *b_maps, b_stride = maps(b_address, b_shape, form == "nt", tiling["bn"])
+        *a_maps, a_stride = tensor_maps(a_address, a_shape, form != "tn", tiling["bm"])
+        *b_maps, b_stride = tensor_maps(b_address, b_shape, form == "nt", tiling["bn"])
         counts, split, grid = tuple(map(np.int32, (m, n, k))), np.int32(split_tiles), np.int32(blocks)
         adders = split_tiles, tiling["bm"] * tiling["bn"] // (2 * multipliers)
 
@@ -168,7 +170,7 @@ def product(form, tilings=TILES, stream_k=True):
 
     def multiply(a, b, out, c=None):
         k = a.shape[0 if form == "tn" else 1]
-        run = launch_of(a.data.ptr, a.shape, b.data.ptr, b.shape, *out.shape, k)
+        run = prepare_launch(a.data.ptr, a.shape, b.data.ptr, b.shape, *out.shape, k)
         run(a, b, launch.NULL if c is None else c, out, partial_sums(load_cupy().cuda.get_current_stream().ptr))
 
     return multiply

@@ -25,7 +25,7 @@ def product(variant, form, geometry, tilings):
 
     def multiply(a, b, out, c=None):
         (m, n), k, dtype = out.shape, a.shape[0 if form == "tn" else 1], out.dtype.name
-        tiling = fastest(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
+        tiling = fastest_tiling(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
         kernel = cuda.kernel("gemm", variant, f"gemm_{form}", dtype, **tiling)
         grid, block, shared = geometry({"form": form, "m": m, "n": n, "k": k, "dtype": dtype}, **tiling)
         if grid[1] > MAX_ROWS:
@@ -48,7 +48,7 @@ def grid(sizes, bm, bn):
     return -(-sizes["n"] // bn), -(-sizes["m"] // bm)
 
 
-def fastest(tilings, m, n, k):
+def fastest_tiling(tilings, m, n, k):
     """The tiling with the shortest predicted time for a product of this shape."""
     if len(tilings) == 1:
         return tilings[0]

@@ -13,14 +13,15 @@ struct Schedule {
   const int steps, tiles, blocks;      // steps of a tile
   const long long split_steps, quota;  // steps of all split tiles, which are the first; of these for a block at most
   long long next, end;                 // of the steps of split tiles
-  int whole;                           // the next whole tile
+  int whole_tile;                      // the next tile that is not split
   __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles, int blocks, int block)
       : steps((k - 1) / BK + 1), tiles(((m - 1) / BM + 1) * ((n - 1) / BN + 1)), blocks(blocks),
         split_steps((long long)split_tiles * steps), quota((split_steps + blocks - 1) / blocks),
-        next(min(block * quota, split_steps)), end(min((block + 1) * quota, split_steps)), whole(split_tiles + block) {}
+        next(min(block * quota, split_steps)), end(min((block + 1) * quota, split_steps)),
+        whole_tile(split_tiles + block) {}
   // The number of steps of this block.
   __device__ __forceinline__ int count() const {
-    return end - next + (whole < tiles ? ((tiles - whole - 1) / blocks + 1) * steps : 0);
+    return end - next + (whole_tile < tiles ? ((tiles - whole_tile - 1) / blocks + 1) * steps : 0);
   }
   // Set the next part; false if there is none.
   __device__ __forceinline__ bool get(Part &part) {
@@ -30,8 +31,8 @@ struct Schedule {
       next += part.count;
       return true;
     }
-    part = {whole, 0, steps};
-    whole += blocks;
+    part = {whole_tile, 0, steps};
+    whole_tile += blocks;
     return part.tile < tiles;
   }
 };

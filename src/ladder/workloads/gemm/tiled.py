@@ -329,7 +329,7 @@ def _multiply_part(part, grid, a, a_inner_last, b, b_inner_last, addend, add, ou
     )  # fmt: skip
 
 
-def _entry(version):
+def _compile_product(version):
     """The compiled product.
 
     Numba recompiles it if its own file or a value in its closure changes, but not after an edit of another file: hence
@@ -370,7 +370,7 @@ def _entry(version):
     return multiply
 
 
-_multiply = _entry(zlib.crc32(b"".join(Path(__file__).with_name(name).read_bytes() for name in OTHER_FILES)))
+_multiply = _compile_product(zlib.crc32(b"".join(Path(__file__).with_name(name).read_bytes() for name in OTHER_FILES)))
 
 
 def _workspaces(threads):

@@ -24,7 +24,7 @@ TILES = (
     {"block": 256, "team": 128, "rows": 1, "unroll": 4},
     {"block": 256, "team": 32, "rows": 4, "unroll": 2},
 )
-ACCESS = 16  # bytes
+ACCESS_BYTES = 16  # of the widest load
 # Columns are split until each multiprocessor has TARGET_BLOCKS blocks, or each block only MIN_STEPS steps.
 TARGET_BLOCKS, MIN_STEPS = 16, 4
 LARGE_SIZE = 2**23  # accesses to the matrix
@@ -33,7 +33,7 @@ LARGE_SIZE = 2**23  # accesses to the matrix
 def pick_tiling(n, m, itemsize):
     """The tiling of TILES for a matrix's shape."""
     long, default, narrow = TILES
-    accesses = m * itemsize / ACCESS
+    accesses = m * itemsize / ACCESS_BYTES
     is_long = n >= long["rows"] and accesses >= 2 * long["team"] * long["unroll"]
     if is_long and n * accesses >= LARGE_SIZE:
         return long
@@ -55,8 +55,8 @@ def setup(problem: Problem, *, block: int = 0, team: int = 0, rows: int = 0, unr
     (n, m), dtype = matrix.shape, y.dtype
     default = (pick_tiling(n, m, dtype.itemsize),)
     (tiling,) = binaries.tiling_or(default, block=block, team=team, rows=rows, unroll=unroll)
-    is_wide = not any(address % ACCESS for address in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
-    width = ACCESS // dtype.itemsize if is_wide else 1
+    is_wide = not any(address % ACCESS_BYTES for address in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
+    width = ACCESS_BYTES // dtype.itemsize if is_wide else 1
     groups, parts, columns = divide(n, m, width, cuda.multiprocessors(), **tiling)
     product, add_up = (
         cuda.kernel("gemv", "cuda_warp", name, dtype.name, **tiling)

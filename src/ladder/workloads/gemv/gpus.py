@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from ladder import cuda
 from ladder.errors import LadderError
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.gemv.cublas import product
 from ladder.workloads.gemv.ranks import partition
 
@@ -80,21 +80,21 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         with rank.stream:
             products[piece]()
 
-    def scatter(then=lambda piece: None):
+    def scatter(after_piece=lambda piece: None):
         link.send(0)
         for piece in pieces:
             link.receive(piece)
             if piece + 1 < chunks:
                 link.send(piece + 1)
-            then(piece)
+            after_piece(piece)
 
     def scatter_and_compute():
-        scatter(then=compute)
+        scatter(after_piece=compute)
 
-    def compute_all(then=lambda piece: None):
+    def compute_all(after_piece=lambda piece: None):
         for piece in pieces:
             compute(piece)
-            then(piece)
+            after_piece(piece)
 
     def gather():
         for piece in pieces:
@@ -102,7 +102,7 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         link.finish()
 
     def compute_and_gather():
-        compute_all(then=link.collect)
+        compute_all(after_piece=link.collect)
         link.finish()
 
     run, prepare = [("broadcast", link.broadcast)], []
@@ -121,7 +121,7 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         run += [*(separate if chunks == 1 else overlapped), ("gather", gather)]
     at_once = None
     if graph == "on":
-        at_once = in_order(synchronized([("graph", cuda.capture(in_order(run), rank.stream))]))
+        at_once = chain_steps(synchronized([("graph", cuda.capture(chain_steps(run), rank.stream))]))
     return Steps(synchronized(run), synchronized(prepare), at_once=at_once)
 
 

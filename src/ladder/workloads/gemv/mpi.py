@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.gemv import ranks as by_rows
+from ladder.workloads.gemv import ranks as rank_products
 from ladder.workloads.gemv.openmp import multiply
 
 DEVICE = "mpi"
@@ -19,4 +19,4 @@ REQUIRES = ("mpi4py",)
 
 def setup(problem: Problem, *, ranks: int, mode: Literal["ship", "resident"]) -> Run:
     """The product's steps on the ranks that the launcher has started."""
-    return by_rows.steps(problem, partial(multiply, threads=1), mode)
+    return rank_products.steps(problem, partial(multiply, threads=1), mode)

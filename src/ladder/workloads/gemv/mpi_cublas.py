@@ -22,7 +22,7 @@ class Link:
         self.rank, self.matrix, self.is_first = rank, problem.matrix, rank.is_first
         # The first rank's rows are copied to its GPU directly.
         self.staged = problem.matrix if rank.is_first else problem.device.empty(rank.matrix.shape, rank.matrix.dtype)
-        self.element, self.row = ranks.types(problem.sizes)
+        self.element, self.row = ranks.mpi_types(problem.sizes)
         self.requests, self.copies = {}, []  # of pieces of the matrix; of pieces of y to the host
 
     def broadcast(self):

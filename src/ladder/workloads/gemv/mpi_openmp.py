@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.gemv import ranks as by_rows
+from ladder.workloads.gemv import ranks as rank_products
 from ladder.workloads.gemv.openmp import multiply
 
 DEVICE = "mpi"
@@ -20,4 +20,4 @@ def setup(problem: Problem, *, ranks: int, threads: int, mode: Literal["ship", "
 
     With `mode` = ship every timed call scatters the matrix; with resident it is scattered beforehand.
     """
-    return by_rows.steps(problem, partial(multiply, threads=threads), mode)
+    return rank_products.steps(problem, partial(multiply, threads=threads), mode)

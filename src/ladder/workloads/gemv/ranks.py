@@ -20,7 +20,7 @@ def partition(count, ranks):
     return [end - first for first, end in pairwise(firsts)], firsts[:-1]
 
 
-def types(sizes):
+def mpi_types(sizes):
     """The MPI datatypes of an element and of a row of the matrix."""
     from mpi4py.util.dtlib import from_numpy_dtype
 
@@ -46,7 +46,7 @@ def steps(problem, multiply, mode):
     counts, firsts = partition(n, world.size)
     count = counts[world.rank]
     is_first = world.rank == 0
-    element, row = types(problem.sizes)
+    element, row = mpi_types(problem.sizes)
     if is_first:
         matrix, x, y = problem.matrix[:count], problem.x, problem.y[:count]
     else:

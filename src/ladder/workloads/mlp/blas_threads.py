@@ -48,7 +48,7 @@ def callback(sync, job, count, size, jobs, buffer):
     run_jobs(job, count, size, jobs, buffer)
 
 
-def share(threads):
+def share_threads(threads):
     """Set Numba's threads, and let every loaded OpenBLAS use them; returns whether all loaded BLAS libraries do.
 
     An OpenBLAS with more threads than Numba must keep its threads: its jobs wait for each other, and would deadlock on
@@ -56,7 +56,7 @@ def share(threads):
     """
     numba.set_num_threads(threads)
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-    setters = [setter(pool["filepath"]) for pool in pools if pool["num_threads"] <= threads]
+    setters = [callback_setter(pool["filepath"]) for pool in pools if pool["num_threads"] <= threads]
     if len(setters) < len(pools) or None in setters:
         return False
     for set_callback in setters:
@@ -64,7 +64,7 @@ def share(threads):
     return True
 
 
-def setter(path):
+def callback_setter(path):
     """The library's function that takes the callback, or None."""
     library = ctypes.CDLL(path)
     return next((getattr(library, name) for name in SETTERS if hasattr(library, name)), None)

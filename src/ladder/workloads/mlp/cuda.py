@@ -12,7 +12,7 @@ import numpy as np
 
 from ladder import cuda
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.workloads.mlp import products
 
 DEVICE = "cuda"
@@ -26,7 +26,7 @@ def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on")
     """One epoch: the graph of its steps, or the steps by phase."""
     steps = list(epoch(problem, products.of(product)))
     if graph == "on":
-        return cuda.capture(in_order(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
+        return cuda.capture(chain_steps(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
     return steps
 
 

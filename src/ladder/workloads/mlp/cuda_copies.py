@@ -17,7 +17,7 @@ import numpy as np
 from ladder import cuda
 from ladder.devices.cuda import Cuda
 from ladder.harness.contract import Problem, Run
-from ladder.harness.steps import in_order
+from ladder.harness.steps import chain_steps
 from ladder.workloads.mlp import products
 from ladder.workloads.mlp.cuda import epoch
 
@@ -65,7 +65,7 @@ class Batch:
         arrays = resident | self.images | {"order": order, "loss": self.loss}
         batch = SimpleNamespace(sizes=sizes | {"images": rows, "batch": rows}, device=Cuda(), **arrays)
         stream = cuda.load_cupy().cuda.Stream(non_blocking=True)
-        self.launch = cuda.capture(in_order(list(epoch(batch, multiply))), stream)
+        self.launch = cuda.capture(chain_steps(list(epoch(batch, multiply))), stream)
 
     def copy_in(self, problem, span, parameters):
         """Copy the images in a span of the order, a slice, and all parameters to the GPU."""

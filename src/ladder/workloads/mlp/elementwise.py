@@ -9,11 +9,11 @@ import numpy as np
 
 from ladder.workloads.mlp.exponential import exponential
 
-EXACT = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}  # no reordering of sums
-OPTIONS = EXACT | {"fastmath": {"contract", "reassoc", "nsz"}}
+ORDERED_OPTIONS = {"cache": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}  # no reordering of sums
+OPTIONS = ORDERED_OPTIONS | {"fastmath": {"contract", "reassoc", "nsz"}}
 
 
-@numba.njit(parallel=True, **EXACT)
+@numba.njit(parallel=True, **ORDERED_OPTIONS)
 def gather(pixels, order, start, x):
     """x <- rows `order[start:start + len(x)]` of the uint8 pixels, divided by 255.
 
@@ -29,7 +29,7 @@ def gather(pixels, order, start, x):
             x[i, j] = quotient + (pixel - quotient * scale) * inverse
 
 
-@numba.njit(parallel=True, **EXACT)
+@numba.njit(parallel=True, **ORDERED_OPTIONS)
 def sigmoid(z, bias):
     """z <- sigmoid(z + bias) in place."""
     unit = z.dtype.type(1)

@@ -80,11 +80,11 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
     for (int group = 0; group < GROUPS; ++group)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        int all[SLICES];
+        int unit_digits[SLICES];
 #pragma unroll
-        for (int s = 0; s < SLICES; ++s) all[s] = digits[group * TILES + s / 2][2 * half + s % 2];
+        for (int s = 0; s < SLICES; ++s) unit_digits[s] = digits[group * TILES + s / 2][2 * half + s % 2];
         const int to = top + g + 8 * half;
-        if (to < count) sums[(part * count + to) * UNITS + 4 * group + t] = from_digits(all) * unit_value;
+        if (to < count) sums[(part * count + to) * UNITS + 4 * group + t] = from_digits(unit_digits) * unit_value;
       }
   }
 }

@@ -67,16 +67,16 @@ __device__ __forceinline__ void add_products(REAL *weights, int distance, int un
 __device__ __forceinline__ void backward_hidden(const Shared &shared, const REAL *deltas, const REAL *activations,
                                                 const Network &network, int layer, int rows) {
   const int units = network.units[layer], above = network.units[layer + 1], width = network.widths[layer + 1];
-  const REAL *own = shared.activations[layer];
+  const REAL *layer_activations = shared.activations[layer];
   unsigned magnitude = 0;
   multiply_rows(deltas, shared.rows[layer + 1], width, 1, rows, width, units, [&](int row, int unit, REAL sum) {
-    const REAL delta = sum * network.slope(own[row * UNITS + unit]);
+    const REAL delta = sum * network.slope(layer_activations[row * UNITS + unit]);
     shared.deltas[layer][row * UNITS + unit] = delta;
     magnitude = max(magnitude, magnitude_bits(delta));
   });
   if (layer == 1) raise(shared.magnitudes + 1, magnitude);
   __syncthreads();
-  add_products(shared.rows[layer + 1], 1, width, deltas, own, rows, width, units);
+  add_products(shared.rows[layer + 1], 1, width, deltas, layer_activations, rows, width, units);
   add_products(shared.columns[layer + 1], above, 1, activations, shared.deltas[layer + 1], rows,
                network.widths[layer], above);
   for (int unit = threadIdx.x; unit < units; unit += BLOCK) {

@@ -21,7 +21,7 @@ USES = {"product": "gemm"}
 def setup(problem: Problem, *, product: str, threads: int) -> Run:
     """The steps of one epoch, by phase: every batch's products and elementwise operations on preallocated arrays."""
     gemm = workloads.load_variant("gemm", product)
-    is_shared = gemm.RUNTIME == "numba" or blas_threads.share(threads)
+    is_shared = gemm.RUNTIME == "numba" or blas_threads.share_threads(threads)
     numba.set_num_threads(threads if is_shared else 1)
     multiply = products.of(product)
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])

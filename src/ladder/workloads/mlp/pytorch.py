@@ -32,7 +32,9 @@ def epoch(problem, as_tensor, compiled):
     count = len(sizes["layers"].split("-")) - 1
     layers = [tuple(as_tensor(getattr(problem, f"{name}{layer + 1}")) for name in "wb") for layer in range(count)]
     pixels, labels, order = map(as_tensor, (problem.pixels, problem.labels, problem.order))
-    step = {"off": autograd, "on": by_hand}[compiled](layers, pixels, labels, sizes["activation"], sizes["rate"])
+    step = {"off": autograd_step, "on": compiled_step}[compiled](
+        layers, pixels, labels, sizes["activation"], sizes["rate"]
+    )
     losses = as_tensor(problem.loss)
 
     def run():
@@ -44,7 +46,7 @@ def epoch(problem, as_tensor, compiled):
     return run
 
 
-def autograd(layers, pixels, labels, activation, rate):
+def autograd_step(layers, pixels, labels, activation, rate):
     """A step as most users write it: a function of a batch's indices that returns its loss."""
     parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]
     optimizer = torch.optim.SGD(parameters, lr=rate)
@@ -65,7 +67,7 @@ def autograd(layers, pixels, labels, activation, rate):
     return step
 
 
-def by_hand(layers, pixels, labels, activation, rate):
+def compiled_step(layers, pixels, labels, activation, rate):
     """The same step by the formulas of the layers, compiled."""
     compiled = torch_compiler.compile_whole(forward_backward)
 
@@ -88,8 +90,8 @@ def forward_backward(layers, pixels, labels, index, activation, rate):
     weights, bias = layers[-1]
     logarithms = torch.log_softmax(torch.addmm(bias, values[-1], weights), dim=1)
     loss = torch.nn.functional.nll_loss(logarithms, labels[index])
-    hot = torch.nn.functional.one_hot(labels[index], logarithms.shape[1])
-    deltas = [(logarithms.exp() - hot) / len(index)]
+    one_hot = torch.nn.functional.one_hot(labels[index], logarithms.shape[1])
+    deltas = [(logarithms.exp() - one_hot) / len(index)]
     for (weights, _), value in zip(layers[:0:-1], values[:0:-1], strict=True):
         below = deltas[0] @ weights.t()
         deltas.insert(0, below * value * (1 - value) if activation == "sigmoid" else below * (value > 0))

@@ -21,10 +21,10 @@ REQUIRES = ("torch", "cupy")
 def setup(problem: Problem, *, graph: Literal["off", "on"] = "off", compiled: Literal["off", "on"] = "off") -> Run:
     """One epoch of mini-batch SGD; the parameters share their memory with the problem's arrays."""
     run = pytorch.epoch(problem, torch.from_dlpack, compiled)
-    return captured(run) if graph == "on" else run
+    return capture_graph(run) if graph == "on" else run
 
 
-def captured(run):
+def capture_graph(run):
     """A function that launches a CUDA graph of `run`, which first runs on a separate stream, as PyTorch requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())

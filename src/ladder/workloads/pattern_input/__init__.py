@@ -58,11 +58,11 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write the path and the first image's number of a round in place; returns the names of both inputs."""
     inputs["path"][...] = 0
     inputs["path"][: len(data.path)] = np.frombuffer(data.path, np.uint8)
-    inputs["first"][0] = first_of(sizes, round, data)
+    inputs["first"][0] = first_image(sizes, round, data)
     return list(inputs)
 
 
-def first_of(sizes, round, data):
+def first_image(sizes, round, data):
     """The number of the first image of a round."""
     return len(data.images) - sizes["images"] if round else 0
 
@@ -77,7 +77,7 @@ def cost(sizes: Sizes) -> SimpleNamespace:
 
 def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
     """Compare every number with its exact value, in chunks; returns the worst check."""
-    first, checks = first_of(sizes, round, data), []
+    first, checks = first_image(sizes, round, data), []
     for start in range(0, sizes["images"], CHUNK):
         end = min(start + CHUNK, sizes["images"])
         expected = reference.scale_pixels(data.images[first + start : first + end])

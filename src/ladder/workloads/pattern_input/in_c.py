@@ -6,7 +6,7 @@ from ladder.build import libraries
 from ladder.errors import LadderError
 
 
-def reading(problem, variant, *counts):
+def reading_step(problem, variant, *counts):
     """The timed step: `read_all` of a variant's library, with `counts` after the common arguments."""
     read_all = libraries.load("pattern_input", variant, problem.sizes["dtype"]).read_all
     path, out = (ctypes.c_void_p(array.ctypes.data) for array in (problem.path, problem.out))

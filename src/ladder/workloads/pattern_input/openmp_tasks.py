@@ -16,4 +16,4 @@ LIMITS = {"block": (1, 65536)}
 
 def setup(problem: Problem, *, threads: int, block: int = 256) -> Run:
     """The reading."""
-    return in_c.reading(problem, "openmp_tasks", threads, block)
+    return in_c.reading_step(problem, "openmp_tasks", threads, block)

@@ -11,12 +11,12 @@
 static int read_patterns(int file, long first, long count, REAL *out)
 {
     unsigned char pixels[PIECE * PIXELS];
-    for (long done = 0; done < count; done += PIECE) {
-        const long size = (PIECE < count - done ? PIECE : count - done) * PIXELS;
-        if (pread(file, pixels, size, HEADER + (first + done) * PIXELS) != size)
+    for (long offset = 0; offset < count; offset += PIECE) {
+        const long size = (PIECE < count - offset ? PIECE : count - offset) * PIXELS;
+        if (pread(file, pixels, size, HEADER + (first + offset) * PIXELS) != size)
             return 0;
         for (long i = 0; i < size; i++)
-            out[done * PIXELS + i] = pixels[i] / 255.0f;
+            out[offset * PIXELS + i] = pixels[i] / 255.0f;
     }
     return 1;
 }

@@ -15,4 +15,4 @@ SOURCE = "serial.c"
 
 def setup(problem: Problem) -> Run:
     """The reading."""
-    return in_c.reading(problem, "serial")
+    return in_c.reading_step(problem, "serial")

@@ -36,7 +36,7 @@ SENSITIVITY = [
     ("openmp", {"threads": 1}, {"kernel": "triad", "elements": 1_027}),
 ]
 BLOCK = 2**16  # elements of a partial sum
-PART = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK
+CHUNK_ELEMENTS = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK
 FACTOR = 3.0  # of b in `triad`
 
 
@@ -69,13 +69,13 @@ def check(
     """Compare every element with the same arithmetic in float64, part by part; the Check with the largest error."""
 
     def compare_from(start):
-        elements = slice(start, start + PART)
-        results = slice(start // BLOCK, (start + PART) // BLOCK) if sizes["kernel"] == "read" else elements
+        elements = slice(start, start + CHUNK_ELEMENTS)
+        results = slice(start // BLOCK, (start + CHUNK_ELEMENTS) // BLOCK) if sizes["kernel"] == "read" else elements
         parts = (array[elements].astype(np.float64, copy=False) for array in inputs.values())
         numbers = range(results.start, len(outputs["out"]))
         return compare_part(sizes["kernel"], outputs["out"][results], numbers, precision, *parts)
 
-    checks = chunked.map_on_threads(compare_from, range(0, sizes["elements"], PART))
+    checks = chunked.map_on_threads(compare_from, range(0, sizes["elements"], CHUNK_ELEMENTS))
     return [max(checks, key=lambda check: check.error)], None
 
 

@@ -55,4 +55,4 @@ def layer(problem, *, activation="none", product: str = "cublas", block: int = 1
 
 def setup(problem: Problem, *, product: str = "cublas", block: int = 100) -> Run:
     """The timed convolution by phase."""
-    return blocks(problem, "none", product, block).timed(problem)
+    return blocks(problem, "none", product, block).timed_steps(problem)

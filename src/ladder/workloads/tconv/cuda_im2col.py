@@ -64,4 +64,4 @@ def layer(problem, *, activation="none", product: str = "cublas", block: int = 1
 
 def setup(problem: Problem, *, product: str = "cublas", block: int = 100) -> Run:
     """The timed convolution by phase, and before it the packing of the filter."""
-    return blocks(problem, "none", product, block).timed(problem)
+    return blocks(problem, "none", product, block).timed_steps(problem)

@@ -59,13 +59,13 @@ def layer(
     tilings = binaries.tiling_or(TILES, bm=bm, bn=bn, bk=bk, tm=tm, tn=tn, parities=parities)
     tilings = tilings[sizes["dtype"]] if isinstance(tilings, dict) else tilings
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    parities = implicit.fastest(tilings, sizes)["parities"]
+    parities = implicit.fastest_tiling(tilings, sizes)["parities"]
     packed = problem.device.empty((implicit.packed_rows(parities), c, parities * k), sizes["dtype"])
     pack = partial(implicit.pack, problem.filter, packed.swapaxes(1, 2), parities)
 
     @cache
     def launch(images):
-        tiling = implicit.fastest(
+        tiling = implicit.fastest_tiling(
             [tiling for tiling in tilings if tiling["parities"] == parities], sizes | {"images": images}
         )
         kernel = cuda.kernel("tconv", "cuda_implicit", "convolve", sizes["dtype"], **tiling)

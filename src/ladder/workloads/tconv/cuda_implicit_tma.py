@@ -66,7 +66,7 @@ def geometry(sizes, octets, bn, cluster):
     )
 
 
-def fastest(tilings, sizes):
+def fastest_tiling(tilings, sizes):
     """The first tiling with the shortest predicted time, which is that of the cluster with the most tiles."""
 
     def cost(tiling):
@@ -76,7 +76,7 @@ def fastest(tilings, sizes):
     return min(tilings, key=cost)
 
 
-def columns_of(channels, itemsize):
+def channel_columns(channels, itemsize):
     """The column of the products for each channel; channels are padded to whole vectors of 16 bytes for all lanes.
 
     Lane t holds columns 2 t and 2 t + 1 of every group of eight; its columns of several groups form one vector.
@@ -110,7 +110,7 @@ def layer(
     tilings = binaries.tiling_or(TILES, octets=octets, bn=bn, cluster=cluster)
     sizes, bias = problem.sizes, problem.bias
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    columns = columns_of(k, np.dtype(operands.TYPES[math] if result == "operands" else result).itemsize)
+    columns = channel_columns(k, np.dtype(operands.TYPES[math] if result == "operands" else result).itemsize)
     permuted = problem.device.empty((TAPS**2, columns.size, c), "float32")
     packed = operands.empty(problem.device, permuted.shape, math)
     prepare = (
@@ -124,7 +124,7 @@ def layer(
     def launch(address, images):
         """The launch for `images` images at an address, both of which are encoded in its tensor map."""
         launch_sizes = sizes | {"images": images}
-        tiling = fastest(tilings, launch_sizes)
+        tiling = fastest_tiling(tilings, launch_sizes)
         images_per_tile = 8 * tiling["octets"]
         image_layout = (width, images, h, h), (h * h * pixel_bytes, pixel_bytes, h * pixel_bytes)
         filter_layout = (width, columns.size, TAPS**2), (pixel_bytes, columns.size * pixel_bytes)

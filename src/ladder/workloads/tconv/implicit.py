@@ -39,7 +39,7 @@ def grid(sizes, bm, bn, parities=1):
     return -(-sizes["k"] * parities // bn) * positions, -(-sizes["images"] // bm)
 
 
-def fastest(tilings, sizes, reload=8):
+def fastest_tiling(tilings, sizes, reload=8):
     """The tiling with the shortest predicted time; `reload` is as for `cost`."""
     if len(tilings) == 1:
         return tilings[0]

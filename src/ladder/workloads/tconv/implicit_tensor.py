@@ -29,7 +29,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
     """
     sizes = problem.sizes
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
-    tiling = implicit.fastest(tilings, sizes, RELOAD)
+    tiling = implicit.fastest_tiling(tilings, sizes, RELOAD)
     parities = tiling.get("parities", 1)
     packed_float32 = problem.device.empty((implicit.packed_rows(parities), parities * k, c), "float32")
     packed = operands.empty(problem.device, packed_float32.shape, math)
@@ -41,7 +41,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
 
     @cache
     def launch(images):
-        tiling = implicit.fastest(same_parities, sizes | {"images": images}, RELOAD)
+        tiling = implicit.fastest_tiling(same_parities, sizes | {"images": images}, RELOAD)
         kernel = cuda.kernel("tconv", variant, f"{math}_to_{result}", "float32", **tiling)
         grid, block, shared = geometry(sizes | {"images": images}, **tiling)
         kernel.max_dynamic_shared_size_bytes = shared
@@ -57,5 +57,5 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
 def setup(problem: Problem, variant, tilings, geometry, math) -> Run:
     """The timed convolution, with the conversion of the image if necessary; the filter is packed before."""
     convolution = layer(problem, variant, tilings, geometry, math, "none", "float32")
-    tiling = implicit.fastest(tilings, problem.sizes, RELOAD)
+    tiling = implicit.fastest_tiling(tilings, problem.sizes, RELOAD)
     return operands.steps(problem, convolution, math, operands.writer(variant, math, **tiling))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.harness.steps import Steps, in_order
+from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads.tconv.layer import Layer
 
 THREADS = 256  # per CUDA block, `BLOCK` in the sources
@@ -34,9 +34,9 @@ class Blocks(NamedTuple):
 
     def layer(self):
         """The Layer."""
-        return Layer(lambda image, out: in_order([*self.all_steps(image, out)])(), self.prepare, self.writes)
+        return Layer(lambda image, out: chain_steps([*self.all_steps(image, out)])(), self.prepare, self.writes)
 
-    def timed(self, problem):
+    def timed_steps(self, problem):
         """The Steps of a case with only this layer."""
         return Steps([*self.all_steps(problem.image, problem.out)], prepare=list(self.prepare))
 

@@ -3,79 +3,81 @@
 from functools import partial
 from itertools import pairwise
 
-from ladder.report.telling.claims import at_floor, several, share_of_floor
-from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
+from ladder.report.telling.claims import floor_claim, join_causes, share_of_floor
+from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
 from ladder.workloads.backprop.paper import earlier
-from ladder.workloads.backprop.paper.lines import TECHNIQUES, changed
+from ladder.workloads.backprop.paper.lines import BASES, TECHNIQUES, changed_base
 
 CHANGE = "weight change"
 TUNED, *PEERS = (select(key, threads=COMMON) for key in ("tuned", "numpy_loop", "by hand", "compiled"))
 ONE_THREAD = select("tuned", threads=1)
-BEFORE = "before"
 # The study's techniques, each compared with the loops before it: at `O2`, since the study's flags came last.
 STEPS = {name: (above, name) for above, name in pairwise(("contiguous", *TECHNIQUES))}
-FLAGGED = {name: [select(line, flags="study") for line in lines] for name, lines in STEPS.items()}
-FIRST = select(BEFORE), select("loop_order")
-UNOPTIMISED = [select(side.line, "unoptimised", flags="none") for side in FIRST]
+STEPS_WITH_FLAGS = {name: [select(line, flags="study") for line in lines] for name, lines in STEPS.items()}
+LOOP_ORDERS = select("before"), select("loop_order")
+UNOPTIMISED_ORDERS = [select(side.line, "unoptimised", flags="none") for side in LOOP_ORDERS]
 
 
-def tuning(line, key, words, name, slower, faster, **options):
+def tuning_claim(line, key, words, name, slower, faster, **options):
     """The claim that one value of a tuning is faster than another, or what the options say."""
-    sides = (changed(line, **{name: value}) for value in (slower, faster))
+    sides = (changed_base(line, **{name: value}) for value in (slower, faster))
     return Claim(key, words, *sides, needs="both tunings", **options)
 
 
-ONE, OPENMP, ON_GPU = ({"place": place} for place in ("Monothread", "OpenMP", "CUDA"))
-NAME = "the name of the schedule, which the study does not give"
-THREADS = OPENMP | {"needs": "both on one machine"}
-# The time of the block over that of the rest: "about 220 of more than 250 s", a share of 0.87 or so.
-SHARE = {end: share / (1 - share) for end, share in (("min", 0.82), ("max", 0.92))}
-WHOLE, ORDER, BLOCK = map(exactly, (earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN))
-unoptimised, with_flags = (partial(Cause, f"{words}:") for words in ("unoptimised", "with its flags"))
-CHANGE_AND_REST, THEIRS = ((program.part(CHANGE), program.rest(CHANGE)) for program in (FIRST[0], UNOPTIMISED[0]))
-BLOCK_FIRST, BLOCK_UNOPTIMISED = ([side.part(CHANGE) for side in sides] for sides in (FIRST, UNOPTIMISED))
-SHARE_THEN, ORDER_THEN = unoptimised(*THEIRS, **SHARE), unoptimised(*UNOPTIMISED, **ORDER)
-BLOCK_THEN, WHOLE_THEN = unoptimised(*BLOCK_UNOPTIMISED, **BLOCK), unoptimised(UNOPTIMISED[0], "last", **WHOLE)
-ATOMIC_ERROR, ATOMIC = (changed("openmp", **{name: "atomic"}) for name in ("error", "update"))
-BASE, SERIAL = changed("openmp"), "serial loops"
+MONOTHREAD, ON_THREADS, ON_GPU = ({"place": place} for place in ("Monothread", "OpenMP", "CUDA"))
+SCHEDULE_NAME = "the name of the schedule, which the study does not give"
+ON_ONE_HOST, NEEDS_BLOCKS = ON_THREADS | {"needs": "both on one machine"}, MONOTHREAD | {"needs": "blocks"}
+# The range of the time of the weight change over the rest: "about 220 of more than 250 s", a share of 0.87 or so.
+SHARE_RANGE = {end: share / (1 - share) for end, share in (("min", 0.82), ("max", 0.92))}
+WHOLE_RANGE, ORDER_RANGE, BLOCK_RANGE = map(equals, (earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN))
+unoptimised_cause, flags_cause = (partial(Cause, f"{words}:") for words in ("unoptimised", "with its flags"))
+CHANGE_AND_REST = LOOP_ORDERS[0].phase(CHANGE), LOOP_ORDERS[0].without(CHANGE)
+UNOPTIMISED_REST = UNOPTIMISED_ORDERS[0].part(CHANGE), UNOPTIMISED_ORDERS[0].rest(CHANGE)
+BLOCKS, UNOPTIMISED_BLOCKS = ([side.phase(CHANGE) for side in sides] for sides in (LOOP_ORDERS, UNOPTIMISED_ORDERS))
+SHARE_CAUSE = unoptimised_cause(*UNOPTIMISED_REST, **SHARE_RANGE)
+ORDER_CAUSE = unoptimised_cause(*UNOPTIMISED_ORDERS, **ORDER_RANGE)
+BLOCK_CAUSE = unoptimised_cause(*UNOPTIMISED_BLOCKS, **BLOCK_RANGE)
+WHOLE_CAUSE = unoptimised_cause(UNOPTIMISED_ORDERS[0], "last", **WHOLE_RANGE)
+ATOMIC_ERROR, ATOMIC = (changed_base("openmp", **{name: "atomic"}) for name in ("error", "update"))
+BASE, SERIAL = changed_base("openmp"), "serial loops"
 REDUCTION = Cause("over a reduction:", ATOMIC_ERROR, BASE)
-shared, kernels, flat = (partial(tuning, line) for line in ("openmp", "cuda_kernels", "cuda_flat"))
-EARLIER = [
-    Claim("share", "Weight change over the rest", *CHANGE_AND_REST, needs="blocks", cause=SHARE_THEN, **SHARE, **ONE),
-    Claim("loop-order", "Its loop over patterns outside", *FIRST, cause=ORDER_THEN, **ORDER, **ONE),
-    Claim("loop-order/block", "The same, the block alone", *BLOCK_FIRST, cause=BLOCK_THEN, **BLOCK, **ONE),
-    Claim("whole", "All steps and flags", BEFORE, "last", cause=WHOLE_THEN, **WHOLE, **ONE),
+kernels_claim, flat_claim, openmp_claim = (partial(tuning_claim, key) for key in BASES)
+EARLIER_CLAIMS = [
+    Claim("share", "Weight change over the rest", *CHANGE_AND_REST, cause=SHARE_CAUSE, **SHARE_RANGE, **NEEDS_BLOCKS),
+    Claim("loop-order", "Its loop over patterns outside", *LOOP_ORDERS, cause=ORDER_CAUSE, **ORDER_RANGE, **MONOTHREAD),
+    Claim("loop-order/block", "The same, the block alone", *BLOCKS, cause=BLOCK_CAUSE, **BLOCK_RANGE, **MONOTHREAD),
+    Claim("whole", "All steps and flags", "before", "last", cause=WHOLE_CAUSE, **WHOLE_RANGE, **MONOTHREAD),
     *(
-        Claim(f"technique/{name}", f"`{name}` helps", *lines, cause=with_flags(*FLAGGED[name]), place="list")
+        Claim(f"technique/{name}", f"`{name}` helps", *lines, cause=flags_cause(*STEPS_WITH_FLAGS[name]), place="list")
         for name, lines in STEPS.items()
     ),
     Claim("flags", "Flags help the tuned program", "associativity", "last", place="list"),
-    Claim("atomic-error", "Threads outweigh an atomic error", SERIAL, ATOMIC_ERROR, cause=REDUCTION, **THREADS),
-    Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", **OPENMP),
-    Claim("atomic-update", "Atomic updates undo the gain", ATOMIC, SERIAL, **THREADS),
-    Claim("own-sums", "Updates without atomics gain", SERIAL, BASE, **THREADS),
-    Claim("schedule", "One schedule is best", needs=NAME, ratio=lambda study: None, **OPENMP),
-    kernels("shared", "Shared operands are fastest", "operands", "global", "shared", **ON_GPU),
-    kernels("constant", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL, **ON_GPU),
-    kernels("texture", "Textures are very fast", "tables", "global", "texture", **ON_GPU),
-    kernels("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", **ON_GPU),
+    Claim("atomic-error", "Threads outweigh an atomic error", SERIAL, ATOMIC_ERROR, cause=REDUCTION, **ON_ONE_HOST),
+    Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", **ON_THREADS),
+    Claim("atomic-update", "Atomic updates undo the gain", ATOMIC, SERIAL, **ON_ONE_HOST),
+    Claim("own-sums", "Updates without atomics gain", SERIAL, BASE, **ON_ONE_HOST),
+    Claim("schedule", "One schedule is best", needs=SCHEDULE_NAME, ratio=lambda study: None, **ON_THREADS),
+    kernels_claim("shared", "Shared operands are fastest", "operands", "global", "shared", **ON_GPU),
+    kernels_claim("constant", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL, **ON_GPU),
+    kernels_claim("texture", "Textures are very fast", "tables", "global", "texture", **ON_GPU),
+    kernels_claim("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", **ON_GPU),
 ]
-LOOPS_AND_TILES = several(Cause("loops, flags:", BEFORE, "last"), Cause("tiles:", "last", ONE_THREAD))
-peer = partial(Claim, needs="both")
-OWN = [
+LOOPS_AND_TILES = join_causes(Cause("loops, flags:", "before", "last"), Cause("tiles:", "last", ONE_THREAD))
+peer_claim = partial(Claim, needs="both")
+OUR_CLAIMS = [
     Claim("rows", "Rows in the forward pass gain", "loop_order", "contiguous"),
     *(
         Claim(f"beyond-flags/{name}", f"`{name}` gains beyond the flags", *lines, needs="both rungs with flags")
-        for name, lines in FLAGGED.items()
+        for name, lines in STEPS_WITH_FLAGS.items()
     ),
-    Claim("tuned", "`tuned` beats `before`, one thread", BEFORE, ONE_THREAD, cause=LOOPS_AND_TILES),
-    peer("peer/numpy_loop", "`tuned` beats `numpy_loop`", PEERS[0], TUNED),
-    peer("peer/pytorch", "`tuned` beats `pytorch` by hand", PEERS[1], TUNED),
-    peer("peer/pytorch/compiled", "`tuned` beats `pytorch` by hand, compiled", PEERS[2], TUNED),
-    shared("dynamic", "`dynamic` ties with `static`", "schedule", "static", "dynamic", **EQUAL),
-    shared("guided", "`guided` ties with `static`", "schedule", "static", "guided", **EQUAL),
-    flat("index", "Offsets beat walking the layers", "index", "walk", "offsets"),
-    peer("fused", "`cuda_fused` beats PyTorch", "pytorch_cuda", "cuda_fused"),
-    at_floor("floor", "`cuda_fused` reaches its floor", "cuda_fused", cause=share_of_floor("the floor is {} of it")),
+    Claim("tuned", "`tuned` beats `before`, one thread", "before", ONE_THREAD, cause=LOOPS_AND_TILES),
+    peer_claim("peer/numpy_loop", "`tuned` beats `numpy_loop`", PEERS[0], TUNED),
+    peer_claim("peer/pytorch", "`tuned` beats `pytorch` by hand", PEERS[1], TUNED),
+    peer_claim("peer/pytorch/compiled", "`tuned` beats `pytorch` by hand, compiled", PEERS[2], TUNED),
+    openmp_claim("dynamic", "`dynamic` ties with `static`", "schedule", "static", "dynamic", **EQUAL),
+    openmp_claim("guided", "`guided` ties with `static`", "schedule", "static", "guided", **EQUAL),
+    flat_claim("index", "Offsets beat walking the layers", "index", "walk", "offsets"),
+    peer_claim("fused", "`cuda_fused` beats PyTorch", "pytorch_cuda", "cuda_fused"),
+    floor_claim("floor", "`cuda_fused` reaches its floor", "cuda_fused", cause=share_of_floor("the floor is {} of it")),
 ]
-CLAIMS = {"earlier": EARLIER, "own": OWN}
+CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

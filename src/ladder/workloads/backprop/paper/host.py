@@ -49,21 +49,21 @@ def draw(study):
     on_cores = [(replace(selection, source="cores"), look) for selection, look in THREADS]
     roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, THREADS if role == "host" else on_cores, "threads", PRODUCTS) for role in roles]
-    by, flags = ("method", "variant", "images"), study.frame("flags")
-    flags = medians.first_cases(medians.summaries(flags.assign(method=flags["flags"]), by), by) if len(flags) else flags
+    key, data = ("method", "variant", "images"), study.frame("flags")
+    flags = medians.first_cases(medians.summaries(data.assign(method=data["flags"]), key), key) if len(data) else data
     by_role = {"host": flags, "widest": NO_ROWS}  # flags are measured on the chapter's host only
     rows = [(panel, by_role[panel.role], scaling.summaries_of(study, panel, "flops")) for panel in panels]
     rows = [row for row in rows if any(map(len, row[1:]))]
     if not rows:
         return layout.empty("loops and threads")
-    figure = layout.new(0.45 + HEIGHT * len(rows))
+    figure = layout.new_figure(0.45 + HEIGHT * len(rows))
     counts = {study.machine(panel.role).subject: sum(map(bool, map(len, frames))) for panel, *frames in rows}
     for axes, (panel, flags, threads) in zip(layout.bands(figure, counts).values(), rows, strict=True):
         if len(flags):
             fill_flags(axes[0], flags)
         if len(threads):
             scaling.fill(axes[-1], study, panel, threads, "GFLOP/s", PANEL)
-    entries = [layout.entry(look, line=False) for look in FLAGS.values()]
+    entries = [layout.look_handle(look, line=False) for look in FLAGS.values()]
     entries.append(Line2D([], [], **by_threads.CEILING, label="best product"))
     summaries = [frame for row in rows for frame in row[1:] if len(frame)]
     layout.legend(figure, entries, all(frame["converged"].all() for frame in summaries))
@@ -74,10 +74,10 @@ def fill_flags(axes, rows):
     """Times by loop, a mark for each set of flags."""
     loops = [name for name in LOOPS if name in set(rows["variant"])]
     shift = {name: SPREAD * (index / (len(FLAGS) - 1) - 0.5) for index, name in enumerate(FLAGS)}
-    rows = rows.assign(at=rows["variant"].map(loops.index) + rows["method"].map(shift))
-    marks.points(axes, rows, "median", "at", along="x", kinds=FLAGS, size=14)
+    rows = rows.assign(y=rows["variant"].map(loops.index) + rows["method"].map(shift))
+    marks.points(axes, rows, "median", "y", along="x", looks_by_name=FLAGS, size=14)
     axes.set_yticks(range(len(loops)), loops)
-    scales.time_axis(axes.xaxis, scales.extent(rows, reach=1.3), max_ticks=5)
+    scales.time_axis(axes.xaxis, scales.extent(rows, max_factor=1.3), max_ticks=5)
     title = f"1 thread, {int(rows['images'].max()):,} images"
     axes.set(ylim=(len(loops) - 0.5, -0.5), title=title, xlabel="time of an epoch")
     axes.grid(axis="both")

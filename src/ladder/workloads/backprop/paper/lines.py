@@ -35,8 +35,8 @@ CORES = 4  # of the earlier study's CPU
 MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",)), "widest": Needs(("tuned",), widest="threads")}
 MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
 # The bases of the variations of `openmp` and of the earlier study's kernels.
-SHARED = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
-MEMORIES = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
+SHARED_LOOPS = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
+KERNELS = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
 THREADS, FLAT = {"threads": MAX}, {"index": "offsets"}
 O2, STUDY, NATIVE = ({"flags": flags} for flags in ("O2", "study", "native"))
 CUBLAS, DEFAULT, TF32 = {"product": "cublas", "graph": "on"}, {"math": "default"}, {"math": "tf32"}
@@ -54,10 +54,10 @@ LINES = {
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
     "serial loops": Line("associativity", NATIVE, "threads", "the same loops for comparison", label="`flags=native`"),
-    "openmp": Line("openmp", SHARED | THREADS, "threads", "patterns shared among threads", "cores"),
+    "openmp": Line("openmp", SHARED_LOOPS | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line("cuda_flat", FLAT, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"),
     "cuda_kernels": Line(
-        "cuda_kernels", MEMORIES, "kernels", "the earlier study's eleven kernels", "index arithmetic, loads"
+        "cuda_kernels", KERNELS, "kernels", "the earlier study's eleven kernels", "index arithmetic, loads"
     ),
     "cuda": Line("cuda", CUBLAS, "gpu", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
@@ -88,9 +88,9 @@ CHANGES = {
 }
 
 
-def changed(line, **tuning):
+def changed_base(line, **tuning):
     """The Selection of a base with some tunings changed."""
-    return BASES[line].changed(**tuning)
+    return BASES[line].with_tuning(**tuning)
 
 
 def part_of(phases):

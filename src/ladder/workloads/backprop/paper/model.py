@@ -4,18 +4,18 @@ The model charges C loops by what a core does per cycle or by the assumed rate o
 by the rates that the machine has reached. Peers have no model.
 """
 
-from ladder.report.assumptions import LOADS, SECOND_CACHE
+from ladder.report.assumptions import L2_BANDWIDTH, LOADS
 from ladder.report.telling.lines import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
 
 BYTES = {"float32": 4, "float64": 8}
-LINE = 64  # bytes of a cache line
-LINES = 2  # cache lines that the untuned program fetches per multiply-add of the weight change, half of all
-SCALAR = 16  # times as slow as a library's products: one of eight lanes, and one store, not two multiply-adds, a cycle
-PASSES = 3  # over the weights and their changes in the L2 cache, per pattern
-UNITS = 6  # passes over the activations and deltas in GPU memory, between kernels
-IMAGES = 2  # passes over the images: forward, and for the weight change
+LINE_BYTES = 64  # bytes of a cache line
+LINES_PER_MULTIPLY_ADD = 2  # cache lines fetched in the untuned weight change, which has half of the multiply-adds
+SCALAR_SLOWDOWN = 16  # relative to a library: one of eight lanes, and per cycle a store, not two multiply-adds
+WEIGHT_PASSES = 3  # over the weights and their changes in the L2 cache, per pattern
+UNIT_PASSES = 6  # passes over the activations and deltas in GPU memory, between kernels
+IMAGE_PASSES = 2  # passes over the images: forward, and for the weight change
 
 
 def predict(machine, row):
@@ -32,14 +32,14 @@ def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
     weights = sum(rows * columns for rows, columns in reference.shapes(row))
-    passes = PASSES * bytes_of(row, weights) / SECOND_CACHE
+    passes = WEIGHT_PASSES * bytes_of(row, weights) / L2_BANDWIDTH
     cached = {"seconds": passes / count_or_one(row, "threads_found")}
-    scalar, loads = {"products": SCALAR * flops}, {"multiply_adds": LOADS * flops}
+    scalar, loads = {"products": SCALAR_SLOWDOWN * flops}, {"multiply_adds": LOADS * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
-    between_kernels = {"memory": read_twice["memory"] + UNITS * bytes_of(row, sum(widths[1:]))}
+    between_kernels = {"memory": read_twice["memory"] + UNIT_PASSES * bytes_of(row, sum(widths[1:]))}
     return {
-        "before": {"memory": LINES * LINE * flops / 4, "products": SCALAR * flops / 2},
+        "before": {"memory": LINES_PER_MULTIPLY_ADD * LINE_BYTES * flops / 4, "products": SCALAR_SLOWDOWN * flops / 2},
         "loop_order": scalar,
         "contiguous": scalar,
         "temporaries": by_pattern,
@@ -55,7 +55,7 @@ def amounts_of(row):
     }.get(row["variant"])
 
 
-def products_and_images(row, passes=IMAGES):
+def products_and_images(row, passes=IMAGE_PASSES):
     """The amounts of the products and of some passes over the images."""
     return {"products": float(row["flops"]), "memory": passes * bytes_of(row, reference.widths(row)[0])}
 

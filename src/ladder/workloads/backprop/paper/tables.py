@@ -7,14 +7,14 @@ import pandas as pd
 from ladder.report import latex
 from ladder.report.cells import NONE, median
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.claims import with_code
+from ladder.report.telling.claims import render_code
 from ladder.report.telling.lines import LATEX_TIMES, parallelism
 from ladder.workloads.backprop.paper.claims import ATOMIC, ATOMIC_ERROR, ONE_THREAD
-from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed
+from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed_base
 
 # The study's programs and ours in words, on one thread, on several and on a GPU.
 PROGRAMS = {f"`{name}`": name for name in LOOPS}
-PROGRAMS |= {"`associativity`, the study's flags": "last", "`tuned`": ONE_THREAD, "`openmp`": changed("openmp")}
+PROGRAMS |= {"`associativity`, the study's flags": "last", "`tuned`": ONE_THREAD, "`openmp`": changed_base("openmp")}
 PROGRAMS |= {"`openmp`, atomic error": ATOMIC_ERROR, "`openmp`, atomic update": ATOMIC, "`tuned`, threads": "tuned"}
 PROGRAMS |= {f"`{name}`": name for name in ("cuda_flat", "cuda_kernels", "cuda", "cuda_fused")}
 IMAGES = 10_000  # whose time is compared, since a GPU gets more of them
@@ -42,13 +42,13 @@ def programs(study):
         if len(cases):
             images, where = int(cases["images"].iloc[0]), parallelism(cases.iloc[0], LATEX_TIMES)
             time = median(cases.assign(seconds=cases["seconds"] * IMAGES / images))
-            rows.append([with_code(name), where, latex.num(images), time])
+            rows.append([render_code(name), where, latex.num(images), time])
     return latex.table("llrr", ["Program", "Where", "Images", f"Per {latex.num(IMAGES)} images"], rows)
 
 
 def memories(study):
     """Which kernel uses which memory, as in the study, and how long it takes; empty without a GPU."""
-    base = study.find(changed("cuda_kernels"))
+    base = study.find(changed_base("cuda_kernels"))
     times = kernel_times(study, base).map(latex.seconds) if len(base) else {}
     rows = [[latex.prose(name), *uses, times.get(name, NONE)] for name, uses in MEMORIES.items()]
     return latex.table("llllr", ["Kernel", "Shared", "Constant", "Texture", "Time"], rows if len(base) else [])
@@ -73,7 +73,7 @@ def measured_changes(study, line):
     changes = []
     for name, value in [(name, value) for name, options in CHANGES[line].items() for value in options]:
         with contextlib.suppress(NotMeasured):
-            sides = study.paired(changed(line, **{name: value}), changed(line))
+            sides = study.resolve_common(changed_base(line, **{name: value}), changed_base(line))
             changes.append((name, value, *map(study.rows, sides)))
     return changes
 

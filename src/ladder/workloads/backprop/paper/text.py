@@ -4,13 +4,12 @@ from ladder.report import latex
 from ladder.report.telling.functions import largest
 from ladder.report.telling.lines import select
 from ladder.store import rates
-from ladder.store.study import middle
+from ladder.store.study import median_time
 from ladder.workloads.backprop import cost
 from ladder.workloads.backprop.paper.lines import SIZE
 
-# The error per image of a network that predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2).
-ERROR = 0.45
-TRAINED = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
+ERROR_OF_MEAN = 0.45  # of an image if a network predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2)
+TRAININGS = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
 FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops / SIZE["images"]  # of an image in an epoch
 
 
@@ -22,20 +21,20 @@ def efficiency_of_products(study):
 
 
 def epochs_to_error(study):
-    """The epochs until the error is at most ERROR, in the first training that gets there."""
-    counts = [epochs_of(study, selection) for selection in TRAINED]
+    """The epochs until the error is at most ERROR_OF_MEAN, in the first training that gets there."""
+    counts = [epochs_of(study, selection) for selection in TRAININGS]
     return next((latex.num(count) for count in counts if count), None)
 
 
 def time_to_error(study, selection):
-    """The time of the epochs until the error is at most ERROR."""
+    """The time of the epochs until the error is at most ERROR_OF_MEAN."""
     count = epochs_of(study, selection)
-    return latex.seconds(count * middle(study.rows(selection)), 2) if count else None
+    return latex.seconds(count * median_time(study.rows(selection)), 2) if count else None
 
 
 def epochs_of(study, selection):
-    """The first epoch of a training with an error of at most ERROR per image; None without one."""
+    """The first epoch of a training with an error of at most ERROR_OF_MEAN per image; None without one."""
     rows = study.find(selection)
     curve = study.machine_of(selection).of_case("curves", rows)
-    epochs = curve[curve["loss"] <= ERROR * rows["images"].iloc[0]]["epoch"] if len(curve) else ()
+    epochs = curve[curve["loss"] <= ERROR_OF_MEAN * rows["images"].iloc[0]]["epoch"] if len(curve) else ()
     return int(min(epochs)) if len(epochs) else None

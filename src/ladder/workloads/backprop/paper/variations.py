@@ -15,10 +15,10 @@ scalars in constant memory, index tables in texture memory, sums of the error pe
 of `cuda_flat` has stored offsets. Ratios with 99 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_steps", "backprop_ladder", "backprop_gpu")
-ROW = 0.13  # inches of a row, which shows a change
+ROW_HEIGHT = 0.13  # inches of a row, which shows a change
 MARGIN = 0.72  # inches of a panel above and below its rows, together
 REACH = 3.0  # the axis cuts intervals beyond this factor
-MIN = 2.0  # the minimum reach of an axis to either side of 1
+MIN_REACH = 2.0  # the minimum reach of an axis to either side of 1
 
 
 def draw(study):
@@ -28,7 +28,7 @@ def draw(study):
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
         return layout.empty("changes of one tuning")
-    height = ROW * max(map(len, panels.values())) + MARGIN
+    height = ROW_HEIGHT * max(map(len, panels.values())) + MARGIN
     figure, _ = layout.panels({name: [(rows,)] for name, rows in panels.items()}, fill, height, 0.2)
     layout.legend(figure, [], all(rows["converged"].all() for rows in panels.values()))
     return figure
@@ -38,9 +38,9 @@ def changes(study, *lines):
     """A row for each change of some bases. Labels name the tuning, or, if the base isn't the first, the variant."""
     rows = []
     for line in lines:
-        for tuning, value, changed, base in measured_changes(study, line):
-            ratio, first = ratios.of(changed, base), changed.iloc[0]
-            name, converged = first["variant"], bool(changed["converged"].all() and base["converged"].all())
+        for tuning, value, changed_base, base in measured_changes(study, line):
+            ratio, first = ratios.of(changed_base, base), changed_base.iloc[0]
+            name, converged = first["variant"], bool(changed_base["converged"].all() and base["converged"].all())
             threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
             label = f"{tuning if line == lines[0] else name}: {value}"
             interval = {"median": ratio.value, "low": ratio.low, "high": ratio.high, "converged": converged}
@@ -50,15 +50,15 @@ def changes(study, *lines):
 
 def fill(axes, rows):
     """The changes of a panel, top to bottom."""
-    rows = rows.assign(at=range(len(rows)))
+    rows = rows.assign(y=range(len(rows)))
     axes.axvline(1, color=theme.DARK, linewidth=0.9, zorder=1)
-    marks.points(axes, rows, "median", "at", along="x", kinds={name: looks.look(name) for name in CHANGES}, size=12)
-    axes.set_yticks(rows["at"], rows["label"])
+    marks.points(axes, rows, "median", "y", "x", {name: looks.look(name) for name in CHANGES}, size=12)
+    axes.set_yticks(rows["y"], rows["label"])
     axes.tick_params(axis="y", length=0)
-    low, high = scales.extent(rows, reach=REACH)
-    scales.log_axis(axes.xaxis, (min(low, 1 / MIN), max(high, MIN)), max_ticks=3)
+    low, high = scales.extent(rows, max_factor=REACH)
+    scales.log_axis(axes.xaxis, (min(low, 1 / MIN_REACH), max(high, MIN_REACH)), max_ticks=3)
     for row in rows.itertuples():
-        text = f"{formats.three(row.median)} ×"
+        text = f"{formats.three_digits(row.median)} ×"
         axes.annotate(text, (1, row.at), (3, 0), **bars.TEXT, xycoords=("axes fraction", "data"))
     axes.set(ylim=(len(rows) - 0.4, -0.6), title=rows["base"].iloc[0], xlabel="times as long")
     axes.grid(axis="x")

@@ -66,7 +66,7 @@ LARGE_BATCH, SMALL_BATCH = {"batch": 1280}, {"batch": 128}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
 OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
-HIDDEN, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
+HIDDEN_COPIES, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
 TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | SMALL_BATCH | ON_ONE_GPU
 ON_HOST = {"threads": MAX, "batch": HOST_IMAGES, "turned": OFF}  # of PyTorch
 PEER, PEER_IDEA = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
@@ -82,7 +82,7 @@ LINES = {
     "implicit": Line("cuda", IMPLICIT, "rungs", "implicit products, no zeros", "multiply-adds", "3 + 1, implicit"),
     "window": Line("cuda", WINDOW | LARGE_BATCH, "gpu", "a window of pixels, fused layers", "loads", "3 + 1, window"),
     "tma": Line("cuda", TMA | FLOAT16 | LARGE_BATCH, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
-    "home": Line("home", ON_ONE_GPU | HIDDEN, "gpu", "hidden copies", "the link", "float32", begins=True),
+    "home": Line("home", ON_ONE_GPU | HIDDEN_COPIES, "gpu", "hidden copies", "the link", "float32", begins=True),
     "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
     "home-tma-tf32": Line("home", TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"),
     "home-tma": Line("home", TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
@@ -110,14 +110,14 @@ LINES |= {
 }
 
 
-def on_gpus(line, source, count, images=IMAGES):
+def gpu_run(line, source, count, images=IMAGES):
     """The selection of `images` pictures drawn on `count` GPUs; `line` is a key of LINES, such as `ranks`."""
     return select(line, source, **{"ranks" if line.startswith("ranks") else "gpus": count}, images=images)
 
 
 def cold_start(selection):
     """A selection's set-up and first call in each process, if they were recorded."""
-    return selection.in_column("cold_start")
+    return selection.with_column("cold_start")
 
 
 def per_unit(rows):

@@ -13,7 +13,7 @@ USES_ARTEFACTS = ("pictures.png",)
 def draw(artefacts):
     """The sheet as it is."""
     sheet = imread(artefacts["pictures.png"])
-    figure = layout.new(0.85)
+    figure = layout.new_figure(0.85)
     axes = figure.subplots()
     axes.set_axis_off()
     axes.imshow(sheet, interpolation="antialiased")

@@ -7,7 +7,7 @@ from ladder.report.latex import code, num
 from ladder.store.study import values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
-from ladder.workloads.dcgan.paper.lines import IMAGES, cold_start, on_gpus
+from ladder.workloads.dcgan.paper.lines import IMAGES, cold_start, gpu_run
 
 IM2COL = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.CHANNELS)]  # rows of the images before each layer
@@ -40,12 +40,12 @@ def layers(study):
     rows = []
     for name in METHODS:
         label = ", ".join(part if part in MATHS else code(part) for part in name.split(", "))
-        rows.append([label, *(flops(of_method(study, name, h), 1e12) for h in HEIGHTS)])
+        rows.append([label, *(flops(method_rows(study, name, h), 1e12) for h in HEIGHTS)])
     rows = [row for row in rows if {*row[1:]} != {NONE}]
     return latex.table("lrrrr", ["Method", *(f"to ${2 * h} \\times {2 * h}$" for h in HEIGHTS)], rows)
 
 
-def of_method(study, name, h):
+def method_rows(study, name, h):
     """The rows of a method for the layer with input height `h`."""
     return where(study.frame("layers"), variant=name.partition(",")[0], h=h, **METHODS[name])
 
@@ -54,7 +54,7 @@ def home(study):
     """The time of a call with its copies by memory, hidden or after each batch, by the earlier kernels and by ours."""
     rows = []
     for memory in MEMORIES:
-        cases = [study.find(kind(memory, copies)) for kind in (claims.staged, claims.copied) for copies in COPIES]
+        cases = [study.find(kind(memory, copies)) for kind in (claims.study_call, claims.our_call) for copies in COPIES]
         rows.append([code(memory), *map(median, cases)])
     head = latex.group_head(["Memory"], {"earlier kernels": COPIES, "our kernels": COPIES})
     return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
@@ -64,9 +64,9 @@ def gpus(study):
     """Table 4: seconds by images and GPUs in the earlier study, and by its program on our ranks, cold and steady."""
     ranks = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
     counts, rows = [int(count) for count in ranks], []
-    for size in earlier.NUMBERS if len(counts) > 1 else ():
-        now = [on_gpus("ranks-then", "ranks", count, size) for count in counts]
-        then = [latex.seconds(times[size], 3) for times in earlier.CALLS.values()]
+    for size in earlier.IMAGE_COUNTS if len(counts) > 1 else ():
+        now = [gpu_run("ranks-then", "ranks", count, size) for count in counts]
+        then = [latex.seconds(times[size], 3) for times in earlier.CALL_TIMES.values()]
         starts = (median(study.find(cold_start(case)), 2) for case in now)
         rows.append([num(size), *then, *starts, *(median(study.find(case)) for case in now)])
     a_node, now = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
@@ -83,7 +83,7 @@ def most_gpus(study):
     counts = values(where(study.frame("most GPUs"), images=IMAGES), "gpus")
     counts = sorted({1, largest, *(count for count in counts if count < largest)})
     for name, line in WAYS.items():
-        cases = [study.find(on_gpus(line, "most GPUs", count)) for count in counts]
+        cases = [study.find(gpu_run(line, "most GPUs", count)) for count in counts]
         if any(map(len, cases)):
             efficiency = ratios.efficiency(ratios.of(cases[0], cases[-1]), counts[-1])
             rows.append([name, *map(median, cases), efficiency or NONE])

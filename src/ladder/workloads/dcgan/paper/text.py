@@ -2,8 +2,8 @@
 
 from ladder.report import ratios
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import required
-from ladder.store.study import middle, values
+from ladder.report.telling.chapter_study import require_measured
+from ladder.store.study import median_time, values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
 
@@ -15,30 +15,30 @@ WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(l
 
 def products_by_zero(study, method):
     """The ratio of two times of all layers but the last: by im2col products with zeros, and by another method."""
-    rows = [[tables.of_method(study, name, h) for h in tables.HEIGHTS[:-1]] for name in (tables.IM2COL, method)]
-    im2col, other = (sum(required(middle(layer)) for layer in layers) for layers in rows)
+    rows = [[tables.method_rows(study, name, h) for h in tables.HEIGHTS[:-1]] for name in (tables.IM2COL, method)]
+    im2col, other = (sum(require_measured(median_time(layer)) for layer in layers) for layers in rows)
     return ratios.short(im2col / other)
 
 
-def most_gpus(study):
+def largest_gpu_count(study):
     """The largest number of GPUs, if above two."""
     count = max(values(study.frame("several GPUs"), "gpus"), default=0)
-    return required(count if count > 2 else None)
+    return require_measured(count if count > 2 else None)
 
 
-def efficiency_on(study, line, source, count, weak=False):
+def efficiency_on_gpus(study, line, source, count, weak=False):
     """The parallel efficiency on `count` GPUs for all pictures or, in weak scaling, for as many on each GPU."""
-    sides = (lines.on_gpus(line, source, number, (number if weak else 1) * lines.IMAGES) for number in (1, count))
+    sides = (lines.gpu_run(line, source, number, (number if weak else 1) * lines.IMAGES) for number in (1, count))
     return ratios.efficiency(study.ratio(*sides), 1 if weak else count)
 
 
-def pays(study, line, count, with_start=False):
+def pay_off(study, line, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
     points = []
-    for size in earlier.NUMBERS:
-        sides = [lines.on_gpus(line, "ranks", number, size) for number in (count, count // 2)]
+    for size in earlier.IMAGE_COUNTS:
+        sides = [lines.gpu_run(line, "ranks", number, size) for number in (count, count // 2)]
         points.append((size, study.ratio(*(map(lines.cold_start, sides) if with_start else sides))))
-    return amortisation.crossing(
+    return amortisation.crossing_text(
         points,
         "pay off from {} pictures on",
         "pay off at every measured number of pictures, from {first} to {last}",

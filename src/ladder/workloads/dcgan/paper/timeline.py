@@ -1,7 +1,7 @@
 """The earlier study's staged copies: when batches are drawn, copied to the host, and copied there to the caller."""
 
 from ladder.report.figures import looks, timeline
-from ladder.workloads.dcgan.paper.claims import staged
+from ladder.workloads.dcgan.paper.claims import study_call
 from ladder.workloads.dcgan.paper.lines import STAGED
 
 TITLE = "Batches, their device-to-host copies, and the host's copies"
@@ -10,7 +10,7 @@ When each batch of a call, numbered in order, is computed by the earlier study's
 (`copy`), and from there to the caller's array (`host`), as in a figure of the study.
 """
 EXPERIMENTS = ("dcgan_rungs", "dcgan_staged")
-WAYS = {"copies after each batch": staged("staged", "after"), "copies hidden": staged("staged", "hidden")}
+WAYS = {"copies after each batch": study_call("staged", "after"), "copies hidden": study_call("staged", "hidden")}
 
 
 def draw(study):

@@ -6,22 +6,22 @@ from functools import partial
 
 from ladder.report import latex, ratios
 from ladder.report.telling import functions
-from ladder.report.telling.chapter_study import required
+from ladder.report.telling.chapter_study import require_measured
 from ladder.report.telling.claims import share_of_floor
-from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, exactly, select
-from ladder.store.study import cases, middle
+from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, equals, select
+from ladder.store.study import cases, median_time
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
-from ladder.workloads.descent.paper.lines import MATERIALISED, kernel
+from ladder.workloads.descent.paper.lines import MATERIALISED, select_kernel
 from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, traffic
 
 IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its n in order
 MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
 # Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
 smallest, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
-about_kernels = partial(Claim, needs="all kernels", place="section 5.5")
+kernels_claim = partial(Claim, needs="all kernels", place="section 5.5")
 
 
-def work(names, small, large):
+def work_ratio(names, small, large):
     """The elements that kernels write at a large n over those at a small one."""
     return sum(elements_written(name, large) for name in names) / sum(elements_written(name, small) for name in names)
 
@@ -29,24 +29,24 @@ def work(names, small, large):
 def gains(study, names, block, *sizes):
     """The factors by which the rates of kernels rise from each n to the next, [(Ratio, name, small, large)]."""
     return [
-        (study.ratio(*(kernel(name, block, n) for n in pair)).times(work([name], *pair)), name, *pair)
+        (study.ratio(*(select_kernel(name, block, n) for n in pair)).times(work_ratio([name], *pair)), name, *pair)
         for name in names
         for pair in itertools.pairwise(sizes)
     ]
 
 
-def decided(pick, names, block, *sizes):
+def decision(pick, names, block, *sizes):
     """The ratio and the cause of a claim about the gains of kernels, which the picked one decides."""
 
     def cause(study, ratio):
         _, name, small, large = pick(gains(study, names, block, *sizes))
-        then = work([name], small, large) * seconds(name, block, small) / seconds(name, block, large)
+        then = work_ratio([name], small, large) * seconds(name, block, small) / seconds(name, block, large)
         return f"decided by `{name}`, {small} to {large}, then {ratios.short(then)}"
 
     return {"ratio": lambda study: pick(gains(study, names, block, *sizes))[0], "cause": cause}
 
 
-def together(rows):
+def summed_times(rows):
     """A row for each process of some cases, [rows], with their median times in it added up."""
     first, *_ = rows
     keys = [name for name in ("campaign", "process") if name in first]
@@ -54,40 +54,41 @@ def together(rows):
     return first.drop_duplicates(keys).set_index(keys).assign(seconds=times).dropna(subset="seconds").reset_index()
 
 
-def over(study, slower, faster):
+def time_ratio(study, slower, faster):
     """The time of some selections together over that of others."""
     sides = [[study.rows(selection) for selection in side] for side in (slower, faster)]
-    return replace(required(ratios.of(*map(together, sides))), cases=cases(*itertools.chain(*sides)))
+    return replace(require_measured(ratios.of(*map(summed_times, sides))), cases=cases(*itertools.chain(*sides)))
 
 
 def group_gains(study):
     """The gains in the rates of the kernels on matrices together, and of those on vectors, in 128 blocks."""
     block, *pair = IN_128
     for names in (MATRICES, VECTORS):
-        yield over(study, *([kernel(name, block, n) for name in names] for n in pair)).times(work(names, *pair))
+        sides = ([select_kernel(name, block, n) for name in names] for n in pair)
+        yield time_ratio(study, *sides).times(work_ratio(names, *pair))
 
 
-def of_matrices(study):
+def matrix_over_vector_gain(study):
     """The gain of kernels on matrices over that of kernels on vectors, with an interval wide enough for both."""
     return ratios.quotient(*group_gains(study))
 
 
-def over_bandwidth(study):
+def bandwidth_ratio(study):
     """The time of the kernel of version 1 that is nearest to the GPU's bandwidth, over the time of its traffic."""
-    return min((study.ratio(kernel(name, None, None), FLOOR) for name in VERSION1), key=lambda ratio: ratio.low)
+    return min((study.ratio(select_kernel(name, None, None), FLOOR) for name in VERSION1), key=lambda ratio: ratio.low)
 
 
-def latency(key, words, slower, faster):
+def latency_claim(key, words, slower, faster):
     """The claim that an iteration has less latency, with the time that it is shorter as the cause."""
 
     def cause(study, ratio):
-        seconds = middle(study.rows(slower)) - middle(study.rows(faster))
+        seconds = median_time(study.rows(slower)) - median_time(study.rows(faster))
         return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds saved"
 
     return Claim(key, words, slower, faster, cause=cause)
 
 
-def shares(*selections):
+def shares_cause(*selections):
     """The cause of a claim about traffic: the shares of the bandwidth that selections reach."""
 
     def cause(study, ratio):
@@ -98,34 +99,33 @@ def shares(*selections):
 
 
 GROUPS = {
-    "ratio": of_matrices,
+    "ratio": matrix_over_vector_gain,
     "cause": lambda study, _: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
 }
-BANDWIDTH = {"ratio": over_bandwidth, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
-UNFILLED, MOST = r"$32 \times 32$ elements don't fill the bandwidth", "In 128 blocks kernels on matrices gain most"
-EARLIER = [
-    about_kernels("rises-32", "Rates rise with $n$ in 32 blocks", **decided(smallest, KERNELS, *IN_32)),
-    about_kernels("rises-128", "Rates rise with $n$ in 128 blocks", **decided(smallest, KERNELS, *IN_128)),
-    about_kernels("matrices", MOST, **GROUPS),
-    about_kernels("init", "In 512 blocks the rate of `init` rises", **decided(smallest, ("init",), *IN_512)),
-    about_kernels("others", "In 512 blocks no other rate rises", min=1, max=1, **decided(greatest, OTHERS, *IN_512)),
-    Claim("bandwidth", UNFILLED, **BANDWIDTH, place="sections 4.1, 4.2"),
+BANDWIDTH = {"ratio": bandwidth_ratio, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
+EARLIER_CLAIMS = [
+    kernels_claim("rises-32", "Rates rise with $n$ in 32 blocks", **decision(smallest, KERNELS, *IN_32)),
+    kernels_claim("rises-128", "Rates rise with $n$ in 128 blocks", **decision(smallest, KERNELS, *IN_128)),
+    kernels_claim("matrices", "In 128 blocks kernels on matrices gain most", **GROUPS),
+    kernels_claim("init", "In 512 blocks the rate of `init` rises", **decision(smallest, ("init",), *IN_512)),
+    kernels_claim("others", "In 512 blocks no other rate rises", min=1, max=1, **decision(greatest, OTHERS, *IN_512)),
+    Claim("bandwidth", r"$32 \times 32$ elements don't fill the bandwidth", **BANDWIDTH, place="sections 4.1, 4.2"),
 ]
-LARGE, AGAIN = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
+LARGE, RECOMPUTED = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
 SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solution", n=4096, kappa=100)
-CG = solve(algorithm="steepest"), solve(algorithm="cg")
+STEEPEST_AND_CG = solve(algorithm="steepest"), solve(algorithm="cg")
 # A product A x in two kernels, and in one; and the bytes that the two move over those of the one.
 *WRITING, FUSED = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
-MOVED = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
-TRAFFIC = {"ratio": partial(over, slower=WRITING, faster=[FUSED]), "cause": shares(*WRITING, FUSED)}
-OWN = [
-    latency("exchanged", "Launching as the study did costs time", "cuda_version2", "cuda_version2/right"),
-    Claim("materialised", "Writing products costs their traffic", **exactly(MOVED), **TRAFFIC),
-    latency("launches", "A CUDA graph beats single launches", "cuda_fused/launched", "cuda_fused"),
-    latency("one-launch", "One launch per solve beats a graph", "cuda_fused", "cuda_persistent"),
+TRAFFIC_RATIO = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
+TRAFFIC = {"ratio": partial(time_ratio, slower=WRITING, faster=[FUSED]), "cause": shares_cause(*WRITING, FUSED)}
+OUR_CLAIMS = [
+    latency_claim("exchanged", "Launching as the study did costs time", "cuda_version2", "cuda_version2/right"),
+    Claim("materialised", "Writing products costs their traffic", **equals(TRAFFIC_RATIO), **TRAFFIC),
+    latency_claim("launches", "A CUDA graph beats single launches", "cuda_fused/launched", "cuda_fused"),
+    latency_claim("one-launch", "One launch per solve beats a graph", "cuda_fused", "cuda_persistent"),
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
-    Claim("recomputed", "Recomputing $r$ doubles an iteration", AGAIN, LARGE, 2, 2, cause=shares(LARGE)),
-    Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares(SYMMETRIC)),
-    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *CG),
+    Claim("recomputed", "Recomputing $r$ doubles an iteration", RECOMPUTED, LARGE, 2, 2, cause=shares_cause(LARGE)),
+    Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares_cause(SYMMETRIC)),
+    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *STEEPEST_AND_CG),
 ]
-CLAIMS = {"earlier": EARLIER, "own": OWN}
+CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

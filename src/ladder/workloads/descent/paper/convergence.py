@@ -37,7 +37,7 @@ def draw(study):
     figure, bands = layout.panels({study.machine("convergence").subject: panels}, fill, HEIGHT, 0.5)
     ((axes, *_),) = bands.values()
     axes.set_ylabel("relative residual")
-    entries = [layout.entry(look) for method, look in KINDS.items() if method in set(curves["method"])]
+    entries = [layout.look_handle(look) for method, look in KINDS.items() if method in set(curves["method"])]
     lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
     layout.legend(figure, [*entries, *lines])
     return figure

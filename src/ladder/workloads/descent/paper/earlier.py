@@ -21,6 +21,6 @@ def calls(products):
     return {name: products if name in ("product", "reduction") else 1 for name in KERNELS if name != "init"}
 
 
-def total(counts):
+def total_seconds(counts):
     """Seconds of kernels, {kernel: calls}, at the largest n."""
     return sum(count * seconds(name, *LARGEST) for name, count in counts.items())

@@ -81,18 +81,18 @@ LINES_OF = {
 }
 
 
-def rows_of(solves, device, algorithm, n):
+def solve_rows(solves, device, algorithm, n):
     """The solves of a size by the variant that represents an algorithm."""
     return where(solves, device=device, variant=LINES[LINES_OF[device][algorithm]].variant, algorithm=algorithm, n=n)
 
 
-def points(solves, device, algorithm):
+def solve_ratios(solves, device, algorithm):
     """[(n, time of an algorithm over that of Cholesky)] at all sizes at which both were measured."""
     sizes = values(solves, "n")
-    points = [(n, ratios.of(*(rows_of(solves, device, name, n) for name in (algorithm, "direct")))) for n in sizes]
+    points = [(n, ratios.of(*(solve_rows(solves, device, name, n) for name in (algorithm, "direct")))) for n in sizes]
     return [(n, ratio) for n, ratio in points if ratio]
 
 
-def kernel(name, block, n):
+def select_kernel(name, block, n):
     """The calls of an elementary kernel, launched as in the earlier study; of version 1 if `block` is None."""
     return select("kernel", kernel=name, block=block, n=n) if block else select("kernel/version 1", kernel=name)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
 from ladder.store import rates
-from ladder.workloads.descent_kernel.passes import lengths, load_of
+from ladder.workloads.descent_kernel.passes import pass_lengths, study_load
 
 # Seconds of an iteration in addition to launches and reading A.
 LATENCIES = {"cuda_version2": 2 * ROUND_TRIP, "cuda_persistent": BARRIER, "cuda_cluster": EXCHANGE}
@@ -21,7 +21,7 @@ TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused"
 
 def launch_count(variant, n):
     """The number of launches in an iteration."""
-    return {"cuda_version2": 8 + 4 * len(lengths(n, load_of(n))), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
+    return {"cuda_version2": 8 + 4 * len(pass_lengths(n, study_load(n))), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
 
 def bytes_of(row):

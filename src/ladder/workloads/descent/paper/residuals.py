@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ladder.report.telling.chapter_study import required
+from ladder.report.telling.chapter_study import require_measured
 from ladder.store import collect
 from ladder.store.study import first_case, where
 from ladder.workloads.descent.paper.lines import CONVERGENCE
@@ -45,7 +45,7 @@ def curves_of(study):
 
 def curve_of(study, method, kappa):
     """The curve at a condition number of a method, an algorithm with the suffix RECOMPUTED if its residual is."""
-    return required(where(curves_of(study), method=method, kappa=kappa))
+    return require_measured(where(curves_of(study), method=method, kappa=kappa))
 
 
 def rate(study, method, kappa):
@@ -58,19 +58,19 @@ def rate(study, method, kappa):
     return float(end["relative"] ** (1 / end["step"]))
 
 
-def reported(study, method, kappa):
+def reported_residual(study, method, kappa):
     """The residual over |b| that is reported at the end of a curve."""
     return curve_of(study, method, kappa)["relative"].iloc[-1]
 
 
-def true(study, method, kappa):
+def true_residual(study, method, kappa):
     """An upper bound of the true residual over |b|: the reported one plus the largest distance of the checks."""
     curve = curve_of(study, method, kappa)
-    checks = required(study.machine("convergence").of_case("checks", curve, check="true residual"))
+    checks = require_measured(study.machine("convergence").of_case("checks", curve, check="true residual"))
     return curve["relative"].iloc[-1] + checks["error"].max() / math.sqrt(curve["residual"].iloc[0])
 
 
-def least_after_jump(study, method, kappa):
+def min_after_jump(study, method, kappa):
     """The minimum reported residual after a jump, by DIFFERENCE above an earlier one; None without a jump."""
     values = curve_of(study, method, kappa)["relative"]
     jumped = values[(values > DIFFERENCE * values.cummin()).cummax()]

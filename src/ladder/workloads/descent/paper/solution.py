@@ -5,7 +5,7 @@ from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.statistics import crossings
 from ladder.store.study import values, where
-from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, points
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, solve_ratios
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
@@ -26,12 +26,13 @@ def draw(study):
     """A panel per machine and device."""
     keys, groups = ("variant", "algorithm", "n"), {}
     for name in study.study.machines():
-        solves = study.sources["solves"].rows(study.study.of(name))
+        solves = study.sources["solves"].rows(study.study.for_machine(name))
         for device in LINES_OF:
             rows = where(solves, device=device)
             if len(rows := rows[rows.groupby("variant")["n"].transform("nunique") > 1]):  # one size gives no line
                 cases = medians.first_cases(medians.summaries(rows, keys), keys)
-                answers = {line: crossings.break_even(points(rows, device, line)) for line in ("cg", "steepest")}
+                ratios = {line: solve_ratios(rows, device, line) for line in ("cg", "steepest")}
+                answers = {line: crossings.break_even(points) for line, points in ratios.items()}
                 sizes = {line: answer[0] for line, answer in answers.items() if isinstance(answer, tuple)}
                 groups.setdefault(name, []).append((device, rows, cases, sizes))
     if not groups:
@@ -40,7 +41,7 @@ def draw(study):
     panels = [panel for group in groups.values() for panel in group]
     for axes, *_ in bands.values():
         axes.set_ylabel("time of a solve")
-    entries = [layout.entry(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
+    entries = [layout.look_handle(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
     if any(sizes for *_, sizes in panels):
         entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for _, _, cases, _ in panels))
@@ -53,7 +54,7 @@ def fill(axes, device, rows, cases, sizes):
     kinds = looks_of(cases)
     marks.curves(axes, cases, "n", kinds, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
-    scales.time_axis(axes.yaxis, scales.extent(cases, reach=1.5))
+    scales.time_axis(axes.yaxis, scales.extent(cases, max_factor=1.5))
     ends.label_lines(axes, cases, "n", kinds, PANEL)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")

@@ -5,9 +5,9 @@ from functools import partial
 from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, digits
-from ladder.store.study import middle
+from ladder.store.study import median_time
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
-from ladder.workloads.descent.paper.lines import kernel
+from ladder.workloads.descent.paper.lines import select_kernel
 from ladder.workloads.descent_kernel.earlier import COLUMNS as VERSION2_COLUMNS
 from ladder.workloads.descent_kernel.earlier import VERSION1_N, elements_written, traffic
 
@@ -21,7 +21,7 @@ def rates(study, amount):
         cells = [code(name)]
         for block, n in COLUMNS:
             work = amount(name, n, 2 if block else 1)
-            times = seconds(name, block, n), middle(study.find(kernel(name, block, n)))
+            times = seconds(name, block, n), median_time(study.find(select_kernel(name, block, n)))
             cells += [digits(work / time / 1e9, 2) if time else NONE for time in times]
             is_measured |= times[1] is not None
         rows.append(cells)

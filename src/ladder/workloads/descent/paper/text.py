@@ -5,11 +5,11 @@ from functools import partial
 from ladder.report import latex
 from ladder.report.latex import num
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import required
-from ladder.report.telling.lines import Then, select
-from ladder.store.study import middle, values
+from ladder.report.telling.chapter_study import require_measured
+from ladder.report.telling.lines import EarlierTime, select
+from ladder.store.study import median_time, values
 from ladder.workloads.descent.paper import earlier, model, residuals
-from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, kernel, points, rows_of
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, select_kernel, solve_ratios, solve_rows
 from ladder.workloads.descent_kernel.earlier import VERSION1_N
 
 # FLOPs of an iteration, the elements of A that it reads, and in theory a step's rate and the error after k steps.
@@ -19,19 +19,19 @@ SMALL = rf"${VERSION1_N} \times {VERSION1_N}$"  # the elements of version 1
 LARGE_KAPPA = 1000  # the condition number of a system whose steps are counted but not timed
 
 
-def matrix(study, selection):
+def matrix_memory(study, selection):
     """The memory that A takes."""
     return latex.memory(model.bytes_of(study.rows(selection).iloc[0]))
 
 
 def kernels_now(study, counts):
     """Seconds of kernels, {kernel: calls}, at the earlier study's largest n, launched as there."""
-    return sum(count * middle(study.rows(kernel(name, *earlier.LARGEST))) for name, count in counts.items())
+    return sum(count * median_time(study.rows(select_kernel(name, *earlier.LARGEST))) for name, count in counts.items())
 
 
 # The study timed first launches, ours are warm. Our iteration also has dot products and waits between kernels.
-THEN = [
-    Then(words, earlier.total(counts), partial(kernels_now, counts=counts), "cuda_cluster")
+EARLIER_TIMES = [
+    EarlierTime(words, earlier.total_seconds(counts), partial(kernels_now, counts=counts), "cuda_cluster")
     for words, counts in (("an iteration", earlier.calls(2)), ("one with a single product", earlier.calls(1)))
 ]
 
@@ -39,8 +39,8 @@ THEN = [
 def largest_solved(study, device="cuda"):
     """The largest size that all algorithms solved."""
     solves = study.frame("solves")
-    sizes = [n for n in values(solves, "n") if all(len(rows_of(solves, device, name, n)) for name in ALGORITHMS)]
-    return required(max(sizes, default=None))
+    sizes = [n for n in values(solves, "n") if all(len(solve_rows(solves, device, name, n)) for name in ALGORITHMS)]
+    return require_measured(max(sizes, default=None))
 
 
 def solve(study, algorithm, line=None, n=None):
@@ -51,8 +51,8 @@ def solve(study, algorithm, line=None, n=None):
 
 def overtakes(study, device, algorithm):
     """A predicate: from which n on an algorithm is faster than Cholesky."""
-    return amortisation.crossing(
-        points(study.frame("solves"), device, algorithm),
+    return amortisation.crossing_text(
+        solve_ratios(study.frame("solves"), device, algorithm),
         "is faster than Cholesky from $n = {}$ on",
         "is faster than Cholesky at every measured size, from $n = {first}$ to {last}",
         "is slower than Cholesky at every measured size, from $n = {first}$ to {last}",
@@ -60,17 +60,17 @@ def overtakes(study, device, algorithm):
     )
 
 
-def condition(study, column):
+def common_condition(study, column):
     """The kappa or the tolerance that all iterative solves have in common; NotMeasured if they differ."""
     solves = study.frame("solves")
     known = values(solves[solves["algorithm"] != "direct"], column) if len(solves) else []
-    return required(known[0] if len(known) == 1 else None)
+    return require_measured(known[0] if len(known) == 1 else None)
 
 
 def steps_to_tolerance(study, method, kappa):
     """The steps of a curve to the solves' tolerance; None if it doesn't reach it."""
     curve = residuals.curve_of(study, method, kappa)
-    reached = curve[curve["relative"] <= condition(study, "tolerance")]["step"]
+    reached = curve[curve["relative"] <= common_condition(study, "tolerance")]["step"]
     return int(min(reached)) if len(reached) else None
 
 
@@ -80,14 +80,14 @@ def steps_of(study, method, kappa):
     return num(steps) if steps else f"more than {num(residuals.curve_of(study, method, kappa)['step'].max())}"
 
 
-def more_steps(study):
+def step_ratio(study):
     """The ratio of the steps of CG at LARGE_KAPPA to those at the solves' condition."""
-    easy = condition(study, "kappa")
-    few, many = (required(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, LARGE_KAPPA))
+    easy = common_condition(study, "kappa")
+    few, many = (require_measured(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, LARGE_KAPPA))
     return many / few
 
 
-def recomputed_every(study):
+def recompute_period(study):
     """The number of steps after which the residual was recomputed."""
     periods = values(residuals.curves_of(study), "recompute")
     return num(max(periods)) if any(periods) else None

@@ -5,8 +5,7 @@ from ladder.store.study import largest_size
 
 UNIT = None  # this chapter has no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
-SQUARE = {dtype: f"square, {dtype}" for dtype in DTYPES}
-TRAINING = {dtype: f"training, {dtype}" for dtype in DTYPES}
+SQUARE, TRAINING = ({dtype: f"{shape}, {dtype}" for dtype in DTYPES} for shape in ("square", "training"))
 ON_HOST = ("square", "large")
 SOURCES = {
     "square": Source("host", "gemm_square", threads=1),

@@ -24,7 +24,7 @@ def draw(study):
     """A panel per machine with ceilings and one per GPU: its roofs, and the products of every method under them."""
     panels, tables = {}, study.study.tables
     for name in study.study.machines():
-        machine = study.study.of(name)
+        machine = study.study.for_machine(name)
         for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_gpu(machine))):
             groups = zip(GROUPS[device], PROBLEMS, strict=True)
             points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])
@@ -34,7 +34,7 @@ def draw(study):
         return layout.empty("ceilings")
     figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, max_columns=2)
     all_points = pd.concat([points for [(*_, points)] in panels.values()])
-    handles = [layout.handle(method, line=False) for method in methods.ordered(all_points["method"])]
+    handles = [layout.method_handle(method, line=False) for method in methods.sort_methods(all_points["method"])]
     layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)
     return figure
 

@@ -5,7 +5,7 @@ from functools import partial
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median, share, speedup
 from ladder.report.latex import code, digits
-from ladder.report.telling.ladder import with_rules
+from ladder.report.telling.ladder import insert_rules
 from ladder.store import rates
 from ladder.store.study import NO_ROWS, by_threads, largest_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES
@@ -25,7 +25,7 @@ def variants(rows):
 def by_form(columns, first, value, groups):
     """A table with two columns per form: `value` and the share of the ceiling."""
     head = latex.group_head(first, {code(form): [value, "of ceiling"] for form in FORMS})
-    return latex.table(columns, head, with_rules(groups))
+    return latex.table(columns, head, insert_rules(groups))
 
 
 def form_cells(rows, value, ceiling):
@@ -60,7 +60,7 @@ def threads(study):
             gain = speedup(single, cases[largest]) if largest > 1 else NONE
             groups[-1].append([code(form), code(name), *cells, gain])
     head = ["Form", "Variant", "1 thread", "most", "of ceiling", "threads", "speed-up"]
-    return latex.table("llrrrrr", head, with_rules(groups))
+    return latex.table("llrrrrr", head, insert_rules(groups))
 
 
 def gpu(study):
@@ -105,4 +105,4 @@ def gpu_training(study):
                     gains = [digits(gain.value) if gain else NONE for gain in gains]
                     groups[-1].append([*cells, median(base), *gains])
     heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TUNINGS)]
-    return latex.table("llrrrrrrrr", heads, with_rules(groups))
+    return latex.table("llrrrrrrrr", heads, insert_rules(groups))

@@ -2,8 +2,8 @@
 
 from ladder.harness.validation import product_factor
 from ladder.report import latex
-from ladder.report.telling.chapter_study import required
-from ladder.store.study import CASE, count, where
+from ladder.report.telling.chapter_study import require_measured
+from ladder.store.study import CASE, count_cases, where
 
 
 def error(study, precision):
@@ -20,5 +20,5 @@ def gpu_cases(study, **conditions):
     machine = study.machine("gpu")
     calls = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
     calls = where(calls, machine=machine.subject, device="cuda")
-    rows = required(calls[calls["throttled"].notna()] if "throttled" in calls else None)
-    return latex.num(count(where(rows, **conditions)))
+    rows = require_measured(calls[calls["throttled"].notna()] if "throttled" in calls else None)
+    return latex.num(count_cases(where(rows, **conditions)))

@@ -33,7 +33,7 @@ def draw(study):
 def title(row):
     """The title of a panel: its product, its precision and the unit of its numbers."""
     size = f"{row['m']} × {row['n']} × {row['k']}"
-    return ", ".join([size, *medians.unusual({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
+    return ", ".join([size, *medians.conditions({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
 
 
 def groups(rows):
@@ -46,7 +46,7 @@ def groups(rows):
     forms = [form for form in SIZES["form"] if form in set(cases["form"])]
     return [
         (method, rates.pivot(index="tiling", columns="form", values="rate").reindex(columns=forms).sort_index(key=area))
-        for method, rates in ((name, cases[cases["method"] == name]) for name in methods.ordered(cases["method"]))
+        for method, rates in ((name, cases[cases["method"] == name]) for name in methods.sort_methods(cases["method"]))
     ]
 
 

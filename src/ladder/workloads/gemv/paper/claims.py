@@ -4,19 +4,18 @@ from functools import partial
 
 from ladder.report.latex import percent
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.report.telling.claims import at_floor
+from ladder.report.telling.claims import floor_claim
 from ladder.report.telling.lines import SEVERAL, Cause, Claim, select
 from ladder.store.study import phase_times
 
-COMPUTE, COMMUNICATE = "compute", ("scatter", "broadcast", "gather")
+COMPUTE, SENDING_PHASES = "compute", ("scatter", "broadcast", "gather")
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
-ONE = select("resident", "ranks", ranks=1)  # which sends nothing
-HYBRID = select("hybrid-ship", "ranks")
+ONE_RANK, HYBRID = select("resident", "ranks", ranks=1), select("hybrid-ship", "ranks")  # one rank sends nothing
 # The communication and the computation of a product: on the ranks of one host, on several hosts, in hybrid ranks.
-SENDING, COMPUTING = (SHIP.part(*phases) for phases in (COMMUNICATE, [COMPUTE]))
-OVER_NODES = [select("ship", "nodes").part(*phases) for phases in (COMMUNICATE, [COMPUTE])]
-HYBRID_SENDING = HYBRID.part(*COMMUNICATE)
-NODES, RANKS = "several hosts, linked by a network", "one rank and several"
+SENDING, COMPUTING = (SHIP.phase(*phases) for phases in (SENDING_PHASES, [COMPUTE]))
+ACROSS_HOSTS = [select("ship", "nodes").phase(*phases) for phases in (SENDING_PHASES, [COMPUTE])]
+HYBRID_SENDING = HYBRID.phase(*SENDING_PHASES)
+NEEDS_HOSTS, NEEDS_RANKS = "several hosts, linked by a network", "one rank and several"
 FEWER_RANKS, CALLS = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
 
@@ -38,26 +37,26 @@ def scatter_share(study, ratio):
     return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
-OVER_DYNAMIC, OVER_OPENMP = (partial(bound_speedup, line=line) for line in ("dynamic", "openmp"))
+speedup_over_dynamic, speedup_over_openmp = (partial(bound_speedup, line=line) for line in ("dynamic", "openmp"))
 TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
-EARLIER = [
-    Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=OVER_DYNAMIC, place="slide 9"),
-    Claim("binding", "Binding and first touch help", ratio=OVER_OPENMP, place="slides 10, 11"),
-    Claim("nodes", "Communication beyond computation", *OVER_NODES, needs=NODES, place="slides 13, 14"),
+EARLIER_CLAIMS = [
+    Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=speedup_over_dynamic, place="slide 9"),
+    Claim("binding", "Binding and first touch help", ratio=speedup_over_openmp, place="slides 10, 11"),
+    Claim("nodes", "Communication beyond computation", *ACROSS_HOSTS, needs=NEEDS_HOSTS, place="slides 13, 14"),
     Claim("hybrid", FEWER_RANKS, SENDING, HYBRID_SENDING, needs="the phases of both", cause=CALLS, place="slide 14"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced", place="slide 17"),
     Claim("shared", "`cuda_shared` over `cuda_coalesced`", "coalesced", "shared", place="slides 18, 19"),
 ]
-OWN = [
-    at_floor("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
-    at_floor("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
+OUR_CLAIMS = [
+    floor_claim("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
+    floor_claim("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1),
     Claim("in-memory", "Communication beyond computation, in one host", SENDING, COMPUTING, needs="the phases"),
-    Claim("travelling", "Ranks lose when the matrix is sent", SHIP, ONE, needs=RANKS, cause=scatter_share),
-    Claim("staying", "Ranks gain when the matrix stays", ONE, RESIDENT, needs=RANKS),
+    Claim("travelling", "Ranks lose when the matrix is sent", SHIP, ONE_RANK, needs=NEEDS_RANKS, cause=scatter_share),
+    Claim("staying", "Ranks gain when the matrix stays", ONE_RANK, RESIDENT, needs=NEEDS_RANKS),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
-    at_floor("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
+    floor_claim("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
     # The model divides the bytes by the bandwidth of the memory of all GPUs.
     Claim("gpus/2", "Two GPUs over one, matrix resident", *TWO_GPUS, 2, 2, needs="one GPU and two"),
 ]
-CLAIMS = {"earlier": EARLIER, "own": OWN}
+CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

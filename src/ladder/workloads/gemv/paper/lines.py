@@ -34,33 +34,32 @@ MACHINES = {
     "gpus": Needs(("sent",), min={"ranks": 2}),
     "widest": Needs(("large",), widest="ranks"),
 }
-TILES = {"block": 128}
-ONE_PIECE = {"chunks": 1, "graph": OFF}
+TILES, ONE_PIECE = {"block": 128}, {"chunks": 1, "graph": OFF}
 THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
 DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
-SHIP, STAY, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
-GRAPH = STAY | ONE_PIECE | {"graph": "on"}
-SENT, RESIDENT, GRAPHED = "`ship`", "`resident`", "`resident`, `graph`"
+SHIP, RESIDENT, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
+GRAPH = RESIDENT | ONE_PIECE | {"graph": "on"}
+SHIP_LABEL, RESIDENT_LABEL, GRAPH_LABEL = "`ship`", "`resident`", "`resident`, `graph`"
 LINES = {
     "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
     "dynamic": Line("c_openmp", DYNAMIC, "threads", "rows scheduled one by one, in C", "cores", "`dynamic`"),
     "openmp": Line("openmp", THREADS, "threads", "a block of rows for each thread", "the scheduler"),
     "spread": Line("openmp_bound", SPREAD, "threads", "bound threads, first touch", "remote memory", "`spread`"),
     "blas": Line("blas", THREADS, "threads", "OpenBLAS", "instructions"),
-    "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", SENT, begins=True),
-    "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "messages", SENT),
-    "resident": Line("mpi", STAY, "ranks", "rows sent once", "copies", RESIDENT, begins=True),
-    "hybrid": Line("mpi_openmp", STAY | HYBRID, "ranks", "fewer ranks, with threads", "messages", RESIDENT),
+    "ship": Line("mpi", SHIP, "ranks", "rows sent for every product", "", SHIP_LABEL, begins=True),
+    "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "messages", SHIP_LABEL),
+    "resident": Line("mpi", RESIDENT, "ranks", "rows sent once", "copies", RESIDENT_LABEL, begins=True),
+    "hybrid": Line("mpi_openmp", RESIDENT | HYBRID, "ranks", "fewer ranks, with threads", "messages", RESIDENT_LABEL),
     "naive": Line("cuda_naive", TILES, "gpu", "one thread per row", "memory", begins=True),
     "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "memory sectors"),
     "shared": Line("cuda_shared", TILES, "gpu", "the same, x in shared memory", "loads of x"),
     "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "load latency"),
     "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
-    "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SENT, begins=True),
-    "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SENT),
-    "mpi": Line("mpi_cublas", STAY | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT),
-    "nccl": Line("nccl_cublas", STAY | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT),
-    "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", GRAPHED, begins=True),
+    "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SHIP_LABEL, begins=True),
+    "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SHIP_LABEL),
+    "mpi": Line("mpi_cublas", RESIDENT | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT_LABEL),
+    "nccl": Line("nccl_cublas", RESIDENT | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT_LABEL),
+    "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", GRAPH_LABEL, begins=True),
 }
 TABLE = [
     ["serial", "dynamic", "openmp", "spread"],

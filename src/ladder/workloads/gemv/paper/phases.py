@@ -36,4 +36,4 @@ def panels(study, *lines):
             first, variants = frame.iloc[0], {key: study.line(key).variant for key in keys}
             counts = {key: values(where(frame, variant=variant), "ranks") for key, variant in variants.items()}
             groups = {variants[key]: [("", select(key, source, ranks=count)) for count in counts[key]] for key in keys}
-            yield phase_bars.panel(study, f"{first['n']:,} × {first['m']:,}: {mode}", groups, with_before=True)
+            yield phase_bars.panel(study, f"{first['n']:,} × {first['m']:,}: {mode}", groups, with_preparation=True)

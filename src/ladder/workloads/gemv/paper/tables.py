@@ -10,17 +10,17 @@ from ladder.report.cells import NONE, median
 from ladder.report.latex import code, digits, percent, seconds
 from ladder.report.telling import amortisation
 from ladder.report.telling.chapter_study import phases_over_call
-from ladder.report.telling.ladder import with_rules
+from ladder.report.telling.ladder import insert_rules
 from ladder.report.telling.lines import LATEX_TIMES, parallelism, select
 from ladder.store import collect
-from ladder.store.study import middle, phase_times, where
+from ladder.store.study import median_time, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
 
 # (key of a line, source) of what the study's last graph compares, with the matrix sent, and of NCCL.
 SENT_LINES = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
 SENT_LINES += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
-PAYS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
+ANSWERS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
 ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
@@ -34,7 +34,7 @@ def by_matrix(rows):
 
 def rows_by_matrix(rows, row):
     """`row(case)` for every case, with rules between matrices."""
-    return with_rules([[row(case) for case in matrix_cases] for _, matrix_cases in by_matrix(rows)])
+    return insert_rules([[row(case) for case in matrix_cases] for _, matrix_cases in by_matrix(rows)])
 
 
 def codes(rows, *columns):
@@ -46,8 +46,8 @@ def rate_cells(study, machine, rows):
     """A case's time, its rate in GB/s, and the share of the predicted rate."""
     if rows.empty:
         return [NONE] * 3
-    predicted, time = study.model.predict(machine, rows.iloc[0]), middle(rows.assign(seconds=per_unit(rows)))
-    rate = rows["bytes"].iloc[0] / middle(rows)
+    predicted, time = study.model.predict(machine, rows.iloc[0]), median_time(rows.assign(seconds=per_unit(rows)))
+    rate = rows["bytes"].iloc[0] / median_time(rows)
     return [median(rows), digits(rate / 1e9), percent(predicted / time) if predicted else NONE]
 
 
@@ -73,7 +73,7 @@ def sizes(study):
                 name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), parallelism(rows.iloc[0], LATEX_TIMES)]
                 groups[-1].append([*name, median(rows), *cells])
     head = ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"]
-    return latex.table("rllrrrr", head, with_rules(groups))
+    return latex.table("rllrrrr", head, insert_rules(groups))
 
 
 def break_even(study):
@@ -81,10 +81,10 @@ def break_even(study):
     rows = []
     for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
         ranks, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
-        single, graph = ranks.changed(ranks=1), select("graph", "GPUs, all sizes", n=n, m=m)
+        single, graph = ranks.with_tuning(ranks=1), select("graph", "GPUs, all sizes", n=n, m=m)
         pairs = (ranks, single), (ranks, threads), (graph, threads)
-        points = (amortisation.calls_to_pay(study, *pair) for pair in pairs)
-        rows.append([f"${n} \\times {m}$", *(amortisation.in_words(point, *PAYS) or NONE for point in points)])
+        points = (amortisation.calls_to_break_even(study, *pair) for pair in pairs)
+        rows.append([f"${n} \\times {m}$", *(amortisation.answer_text(point, *ANSWERS) or NONE for point in points)])
     return latex.table("rrrr", ["Matrix", "ranks, one rank", "ranks, all threads", "GPUs, all threads"], rows)
 
 
@@ -130,7 +130,7 @@ def gpu(study):
             groups[-1].append([f"${n} \\times {m}$", words, *cells])
     cells = ["time", "GB/s", "share"]
     head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
-    return latex.table("rlrrrrrr", head, with_rules(groups))
+    return latex.table("rlrrrrrr", head, insert_rules(groups))
 
 
 def gpus(study):
@@ -149,4 +149,4 @@ def gpus(study):
             frame = collect.concatenate([machine.samples(experiment, dtype=DTYPE) for experiment in ON_GPUS])
             title = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(name)}}}"]
             groups.append([title, None, *rows_by_matrix(frame, partial(row, machine))])
-    return latex.long_table("rllrrrrrrrr", head, with_rules(groups))
+    return latex.long_table("rllrrrrrrrr", head, insert_rules(groups))

@@ -6,54 +6,54 @@
 from functools import partial
 
 from ladder.report.latex import percent
-from ladder.report.telling.chapter_study import NotMeasured, parts, required, selection_of
-from ladder.report.telling.claims import several
-from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, exactly, select
+from ladder.report.telling.chapter_study import NotMeasured, as_selection, phase_times_of_call, require_measured
+from ladder.report.telling.claims import join_causes
+from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
 from ladder.workloads.mlp.paper import model
-from ladder.workloads.mlp.paper.lines import BEST, EPOCHS, FORMS, LEVEL, LINES, THREADS
+from ladder.workloads.mlp.paper.lines import EPOCHS, FORMS, KNEE, LINES, PEAK, THREADS
 
 SHARE = 0.99  # the minimum share of products in a training
 VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
 WHOLE = "whole"
-PARTS = {WHOLE: ()} | {form: (form,) for form in FORMS.values()}  # the phases of a form's products
+PHASES = {WHOLE: ()} | {form: (form,) for form in FORMS.values()}  # the phases of a form's products
 
 
-def deep(product, threads=BEST):
+def deep_net(product, threads=PEAK):
     """The training of the deep network by a product on so many threads."""
     return select(f"deep/{product}", threads=threads)
 
 
-def one_by_one(product):
+def deep_launches(product):
     """The training of the deep network with its kernels launched one by one, so that its operations can be timed."""
     return select(f"deep/{product}", graph="off")
 
 
-def by_form(slower, faster):
+def cause_by_form(slower, faster):
     """The ratio of two trainings by form, as a cause."""
-    return several(*(Cause(f"`{form}`", slower.part(form), faster.part(form)) for form in FORMS.values()))
+    return join_causes(*(Cause(f"`{form}`", slower.phase(form), faster.phase(form)) for form in FORMS.values()))
 
 
-def by_threads(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
+def threads_claim(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
     """The claim about a training, or its products of a form, on two numbers of threads."""
-    sides, blas = ([deep(name, count).part(*PARTS[form]) for count in (slower, faster)] for name in (product, "blas"))
-    cause = cause or (by_form(*sides) if form == WHOLE else Cause("with `blas`:", *blas))
+    sides, blas = ([deep_net(name, n).phase(*PHASES[form]) for n in (slower, faster)] for name in (product, "blas"))
+    cause = cause or (cause_by_form(*sides) if form == WHOLE else Cause("with `blas`:", *blas))
     return Claim(key, words, *sides, needs=f"{faster} cores", cause=cause, place=place, **ends)
 
 
-def evens_out(form):
-    """The claim that more threads than LEVEL change nothing, with the gain up to there as the cause."""
+def plateau_claim(form):
+    """The claim that more threads than KNEE change nothing, with the gain up to there as the cause."""
     words = "The training" if form == WHOLE else f"`{form}`"
-    gain = Cause(f"from 1 to {LEVEL}:", *(deep("openmp", count).part(*PARTS[form]) for count in (1, LEVEL)))
-    return by_threads(f"even/{form}", f"{words} evens out at {LEVEL} threads", LEVEL, BEST, form, cause=gain, **EQUAL)
+    gain = Cause(f"from 1 to {KNEE}:", *(deep_net("openmp", count).phase(*PHASES[form]) for count in (1, KNEE)))
+    return threads_claim(f"even/{form}", f"{words} evens out at {KNEE} threads", KNEE, PEAK, form, cause=gain, **EQUAL)
 
 
-def rises(product):
-    """The claim that a training takes longer on more threads than BEST, which needs a host with fewer cores."""
+def slowdown_claim(product):
+    """The claim that a training takes longer on more threads than PEAK, which needs a host with fewer cores."""
 
     def ratio(study):
         if study.machine("host").description.get("cores", THREADS[-1]) >= THREADS[-1]:
             raise NotMeasured
-        return study.ratio(deep(product, THREADS[-1]), deep(product))
+        return study.ratio(deep_net(product, THREADS[-1]), deep_net(product))
 
     words, needs = f"`{product}`: longer on {THREADS[-1]} threads", f"fewer than {THREADS[-1]} cores"
     return Claim(f"rises/{product}", words, ratio=ratio, needs=needs, place="2.2.5")
@@ -61,9 +61,9 @@ def rises(product):
 
 def products_over_the_rest(study, selection):
     """The time of an epoch's products over that of its other operations, where these add up to it."""
-    selection = selection_of(selection)
-    required(parts(study.rows(selection), study.phases(selection)))
-    return study.ratio(selection.part(*FORMS.values()), selection.rest(*FORMS.values()))
+    selection = as_selection(selection)
+    require_measured(phase_times_of_call(study.rows(selection), study.phases(selection)))
+    return study.ratio(selection.phase(*FORMS.values()), selection.without(*FORMS.values()))
 
 
 def share_of(ratio):
@@ -75,7 +75,7 @@ def share_claim(key, words, loops, blas, **place):
     """The claim that products take SHARE of a training by plain loops, as their ratio to the rest."""
 
     def cause(study, ratio):
-        share = percent(share_of(required(ratio)))
+        share = percent(share_of(require_measured(ratio)))
         try:
             return f"{share}; with `blas` {percent(share_of(products_over_the_rest(study, blas)), 2)}"
         except NotMeasured:
@@ -92,37 +92,37 @@ def claim(key, words, slower, faster, cause=None, **options):
 
 
 GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
-ON_LOOPS, ON_BLAS = ({"product": name, "place": "2.2.5"} for name in ("openmp", "blas"))
-ON_ONE, ON_BEST = ([deep(name, count) for name in ("openmp", "blas")] for count in (1, BEST))
-OPENMP, BLAS = ON_BEST
+WITH_LOOPS, WITH_BLAS = ({"product": name, "place": "2.2.5"} for name in ("openmp", "blas"))
+ON_ONE_THREAD, ON_PEAK = ([deep_net(name, count) for name in ("openmp", "blas")] for count in (1, PEAK))
+OPENMP, BLAS = ON_PEAK
 NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in KERNELS)
 COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
-BOTH = "cuBLAS over `cuda_shared`, both with copies"
-alone = partial(Cause, "without copies:")
-SPLIT = by_form(one_by_one("cuda_naive"), one_by_one("cuda_shared"))
-EARLIER = [
-    *(by_threads(f"falls/{form}", f"`{form}` falls with threads", 1, LEVEL, form) for form in FORMS.values()),
-    *map(evens_out, (*FORMS.values(), WHOLE)),
-    by_threads("half/openmp", "`openmp`: half the time on two threads", 1, 2, **ON_LOOPS, **exactly(2)),
-    by_threads("on/openmp", f"`openmp`: falls on to {BEST} threads", LEVEL, BEST, **ON_LOOPS),
-    by_threads("half/blas", "`blas`: half the time on two threads", 1, 2, **ON_BLAS, **exactly(2)),
-    by_threads("on/blas", f"`blas`: falls on to {BEST} threads", LEVEL, BEST, **ON_BLAS),
-    *map(rises, ("openmp", "blas")),
-    claim("blas/1", "BLAS over plain loops, one thread", *ON_ONE, by_form(*ON_ONE), place="2.2.4"),
-    claim(f"blas/{BEST}", f"BLAS over plain loops, {BEST} threads", *ON_BEST, by_form(*ON_BEST), place="2.2.4"),
-    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SPLIT, min=2, **GPU),
-    claim("close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, alone(BLAS, CUBLAS), **EQUAL, **GPU),
-    claim("fastest/cublas", BOTH, SHARED_COPIES, COPIES, alone(SHARED, CUBLAS), **GPU),
-    claim("fastest/blas", "OpenBLAS over `cuda_shared` with copies", SHARED_COPIES, BLAS, alone(SHARED, BLAS), **GPU),
-    share_claim("share", "the training", *ON_ONE, **GPU),
-    *(claim(f"gpu/{key}", f"`{key}` over OpenMP on {BEST} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
+CUBLAS_GAIN, OPENBLAS_GAIN = "cuBLAS over `cuda_shared`, both with copies", "OpenBLAS over `cuda_shared` with copies"
+no_copy = partial(Cause, "without copies:")
+SHARED_CAUSE = cause_by_form(deep_launches("cuda_naive"), deep_launches("cuda_shared"))
+EARLIER_CLAIMS = [
+    *(threads_claim(f"falls/{form}", f"`{form}` falls with threads", 1, KNEE, form) for form in FORMS.values()),
+    *map(plateau_claim, (*FORMS.values(), WHOLE)),
+    threads_claim("half/openmp", "`openmp`: half the time on two threads", 1, 2, **WITH_LOOPS, **equals(2)),
+    threads_claim("on/openmp", f"`openmp`: falls on to {PEAK} threads", KNEE, PEAK, **WITH_LOOPS),
+    threads_claim("half/blas", "`blas`: half the time on two threads", 1, 2, **WITH_BLAS, **equals(2)),
+    threads_claim("on/blas", f"`blas`: falls on to {PEAK} threads", KNEE, PEAK, **WITH_BLAS),
+    *map(slowdown_claim, ("openmp", "blas")),
+    claim("blas/1", "BLAS over plain loops, one thread", *ON_ONE_THREAD, cause_by_form(*ON_ONE_THREAD), place="2.2.4"),
+    claim(f"blas/{PEAK}", f"BLAS over plain loops, {PEAK} threads", *ON_PEAK, cause_by_form(*ON_PEAK), place="2.2.4"),
+    claim("shared", "Shared memory halves the training", NAIVE, SHARED, SHARED_CAUSE, min=2, **GPU),
+    claim("close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, no_copy(BLAS, CUBLAS), **EQUAL, **GPU),
+    claim("fastest/cublas", CUBLAS_GAIN, SHARED_COPIES, COPIES, no_copy(SHARED, CUBLAS), **GPU),
+    claim("fastest/blas", OPENBLAS_GAIN, SHARED_COPIES, BLAS, no_copy(SHARED, BLAS), **GPU),
+    share_claim("share", "the training", *ON_ONE_THREAD, **GPU),
+    *(claim(f"gpu/{key}", f"`{key}` over OpenMP on {PEAK} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
 ]
 GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
 WITH_SHARED = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
 MMA, PYTORCH, COMPILED = "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled"
 TILED, *PEERS = (select(key, threads=COMMON) for key in LINES if key.startswith("peers/"))
-EAGER = Cause("over its kernel launches:", one_by_one("pytorch_cuda"), MMA)
-OWN = [
+LAUNCH_CAUSE = Cause("over its kernel launches:", deep_launches("pytorch_cuda"), MMA)
+OUR_CLAIMS = [
     claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
     claim("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
     claim("tiled", "Training with `tiled` as fast as with `blas`", "small/blas", "small/tiled", **EQUAL),
@@ -138,9 +138,9 @@ OWN = [
     claim("peer/numpy_loop", "Training with `tiled` over `numpy_loop`", PEERS[0], TILED),
     claim("peer/pytorch", "Training with `tiled` over `pytorch`", PEERS[1], TILED),
     claim("peer/pytorch/compiled", "Training with `tiled` over `pytorch`, compiled", PEERS[2], TILED),
-    claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, EAGER),
+    claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, LAUNCH_CAUSE),
     claim("peer/pytorch_cuda/compiled", "Training with `cuda_mma` over PyTorch's compiled graph", COMPILED, MMA),
     claim("persistent/100", "One launch over the compiled graph, batches of 100", *(f"100/{key}" for key in EPOCHS)),
     claim("persistent/1000", "The same, batches of 1000", *(f"1000/{key}" for key in EPOCHS)),
 ]
-CLAIMS = {"earlier": EARLIER, "own": OWN}
+CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

@@ -5,7 +5,7 @@ of `nn` on 24 threads is an outlier. Network and batches aren't known. OpenBLAS 
 so several layers were wide.
 """
 
-from ladder.report.telling.lines import Then, select
+from ladder.report.telling.lines import EarlierTime, select
 
 GPU = "Tesla M2050"
 FORMS = ("nn", "tn", "nt", "whole")
@@ -21,7 +21,7 @@ ON_GPU = {"cuda_naive": (27.6, 27.5, 104.9, 180.5), "cuda_shared": (17.6, 18.7, 
 ON_GPU |= {"cublas": (14.2, 10.1, 21.4, 66.0)}
 
 # Their seconds may be those of other work than ours, so the speed-up by hardware isn't known, but that by code is.
-THEN = [
-    Then("a batch by plain loops, 12 threads", None, *(select(f"deep/{name}", threads=12) for name in ON_HOST)),
-    Then("a batch with shared memory", None, "deep/cuda_shared", "deep/cublas"),
+EARLIER_TIMES = [
+    EarlierTime("a batch by plain loops, 12 threads", None, *(select(f"deep/{name}", threads=12) for name in ON_HOST)),
+    EarlierTime("a batch with shared memory", None, "deep/cuda_shared", "deep/cublas"),
 ]

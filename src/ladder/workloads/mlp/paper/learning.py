@@ -25,11 +25,11 @@ def draw(study):
     trainings = [(name, *problem) for name, problems in by_machine.items() for problem in problems]
     if not trainings:
         return layout.empty("learning curves")
-    figure = layout.new(0.4 + 2.2 * len(trainings))
-    parts = figure.subfigures(len(trainings), 1, squeeze=False)[:, 0]
-    for part, (name, row, rows) in zip(parts, trainings, strict=True):
-        layout.headline(part, name)
-        loss, accuracy, deviation = part.subplots(1, 3)
+    figure = layout.new_figure(0.4 + 2.2 * len(trainings))
+    subfigures = figure.subfigures(len(trainings), 1, squeeze=False)[:, 0]
+    for subfigure, (name, row, rows) in zip(subfigures, trainings, strict=True):
+        layout.headline(subfigure, name)
+        loss, accuracy, deviation = subfigure.subplots(1, 3)
         loss.set_title(title(row.replace({row["dtype"]: "float64"})))  # without a dtype: the panels show all
         fill_loss(loss, rows)
         nested_markers(accuracy, rows, "accuracy", 100)
@@ -38,16 +38,16 @@ def draw(study):
             axes.set(xlabel="epoch", ylabel=label)
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid(axis="y")
-    order = methods.ordered(method for *_, rows in trainings for method in rows["method"])
+    order = methods.sort_methods(method for *_, rows in trainings for method in rows["method"])
     lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
-    layout.legend(figure, [*(layout.handle(method, line=False) for method in order), *lines])
+    layout.legend(figure, [*(layout.method_handle(method, line=False) for method in order), *lines])
     return figure
 
 
 def title(row):
     """A training by its layers, images and batches."""
     data = f"{row['images']:,} images of {row['source']}", f"batches of {row['batch']:,}"
-    return ", ".join([str(row["layers"]), row["activation"], *medians.unusual(row), *data])
+    return ", ".join([str(row["layers"]), row["activation"], *medians.conditions(row), *data])
 
 
 def fill_loss(axes, rows):
@@ -61,7 +61,7 @@ def fill_loss(axes, rows):
 
 def nested_markers(axes, rows, column, scale):
     """Markers that lie inside each other where methods coincide."""
-    order = methods.ordered(rows["method"])
+    order = methods.sort_methods(rows["method"])
     sizes = {method: (6 - 3.5 * number / max(len(order) - 1, 1)) ** 2 for number, method in enumerate(order)}
     mark(axes, rows.assign(value=scale * rows[column]), "epoch", "value", sizes)
 
@@ -73,7 +73,7 @@ def fill_deviation(axes, rows):
         bound = curves.groupby("epoch")["loss_bound"].first()
         axes.plot(bound.index, bound, **BOUND)
         axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), textcoords="offset points", fontsize=theme.SMALL)
-    order = methods.ordered(rows["method"])
+    order = methods.sort_methods(rows["method"])
     worst = rows.groupby(["dtype", "method", "variant", "case", "epoch"], as_index=False)["deviation"].max()
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2
     mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
@@ -85,6 +85,6 @@ def fill_deviation(axes, rows):
 
 def mark(axes, rows, x, y, size):
     """Markers of the methods, filled whether or not a case has converged."""
-    order = methods.ordered(rows["method"])
+    order = methods.sort_methods(rows["method"])
     rows = rows.assign(converged=True).sort_values("method", key=lambda names: names.map(order.index), kind="stable")
     marks.mark(axes, rows, x, y, {method: looks.look(method) for method in order}, size)

@@ -10,8 +10,8 @@ from ladder.workloads import gemm, mlp
 DTYPE = "float64"
 RUNGS = gemm.RUNGS | mlp.RUNGS
 UNIT = "Time"  # of a product, or of a batch of the training
-LEVEL, BEST = 4, 12  # threads, from which on time evens out in the earlier study, and on which it was shortest
-THREADS = (1, 2, LEVEL, 6, BEST, 24)  # of the earlier study
+KNEE, PEAK = 4, 12  # threads, from which on time evens out in the earlier study, and on which it was shortest
+THREADS = (1, 2, KNEE, 6, PEAK, 24)  # of the earlier study
 PRODUCTS = ("openmp", "interchanged", "tiled", "blas")
 GPU_PRODUCTS = ("cuda_naive", "cuda_shared", "cuda_mma", "cublas")
 FORMS = {"forward": "nn", "gradient": "tn", "delta": "nt"}  # of products, by the first word of their phases
@@ -34,7 +34,7 @@ SOURCES = {
 }
 # `core` is measured on few threads, so that a machine with fewer cores suffices.
 MACHINES = {
-    "host": Needs(("deep",), min={"threads": BEST}),
+    "host": Needs(("deep",), min={"threads": PEAK}),
     "gpu": Needs(("deep gpu",), frozenset({"cuda"})),
     "core": Needs(("small",)),
     "learner": Needs(("learning",), separate=True),
@@ -50,7 +50,7 @@ TILES = {
     "cuda_mma": {"bm": 128, "bn": 64, "bk": 16, "wm": 64, "wn": 32, "stages": 4, "splitk": 1},
     "cublas": {"math": "default"},
 }
-ONE, EVERY, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
+ONE_THREAD, ALL_THREADS, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 EAGER, COMPILED = {"compiled": OFF}, {"compiled": "on"}  # of PyTorch
 EPOCHS = {"pytorch_cuda": GRAPH | COMPILED, "cuda_persistent": {}}  # each in one launch
 
@@ -71,28 +71,28 @@ def on_gpu(name, source, variant="cuda", **tuning):
 
 
 LINES = {
-    **{name: line(name, ONE, "products") for name in PRODUCTS},
-    "c_openmp": line("c_openmp", ONE, "products"),
+    **{name: line(name, ONE_THREAD, "products") for name in PRODUCTS},
+    "c_openmp": line("c_openmp", ONE_THREAD, "products"),
     **{name: line(name, tuning, "large") for name, tuning in TILES.items()},
-    "deep/openmp": on_host("openmp", ONE, "deep"),
-    f"deep/openmp/{BEST}": on_host("openmp", {"threads": BEST}, "deep", "the same"),
-    "deep/blas": on_host("blas", ONE, "deep"),
-    f"deep/blas/{BEST}": on_host("blas", {"threads": BEST}, "deep", "the same"),
+    "deep/openmp": on_host("openmp", ONE_THREAD, "deep"),
+    f"deep/openmp/{PEAK}": on_host("openmp", {"threads": PEAK}, "deep", "the same"),
+    "deep/blas": on_host("blas", ONE_THREAD, "deep"),
+    f"deep/blas/{PEAK}": on_host("blas", {"threads": PEAK}, "deep", "the same"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH | EAGER, "deep gpu", "`graph`"),
     "deep/pytorch_cuda/compiled": line("pytorch_cuda", GRAPH | COMPILED, "deep gpu", "`compiled`, `graph`"),
     **{f"copies/{key}": on_gpu(key, "deep gpu", "cuda_copies", memory="pageable") for key in ("cuda_shared", "cublas")},
-    **{f"small/{name}": on_host(name, ONE, "small") for name in ("openmp", "tiled", "blas")},
+    **{f"small/{name}": on_host(name, ONE_THREAD, "small") for name in ("openmp", "tiled", "blas")},
     **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
     **{f"{n}/{name}": line(name, EPOCHS[name], f"epochs of {n}") for n in (100, 1000) for name in EPOCHS},
-    "peers/tiled": on_host("tiled", EVERY, "peers"),  # on the threads that peers were given
-    "peers/numpy_loop": line("numpy_loop", EVERY, "peers"),
-    "peers/pytorch": line("pytorch", EVERY | EAGER, "peers"),
-    "peers/pytorch/compiled": line("pytorch", EVERY | COMPILED, "peers", "`compiled`"),
+    "peers/tiled": on_host("tiled", ALL_THREADS, "peers"),  # on the threads that peers were given
+    "peers/numpy_loop": line("numpy_loop", ALL_THREADS, "peers"),
+    "peers/pytorch": line("pytorch", ALL_THREADS | EAGER, "peers"),
+    "peers/pytorch/compiled": line("pytorch", ALL_THREADS | COMPILED, "peers", "`compiled`"),
 }
 # The table of the ladder: products on each device, and trainings of the deep network in their best forms.
 DEEP_LINES = [key for key, entry in LINES.items() if key.startswith("deep/")]
-BEST_LINES = (f"deep/blas/{BEST}", "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled")
+BEST_LINES = (f"deep/blas/{PEAK}", "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled")
 TABLE = (PRODUCTS, tuple(TILES), BEST_LINES)
 FIGURE = [*PRODUCTS, "c_openmp", *TILES, *DEEP_LINES]
 PANELS = {

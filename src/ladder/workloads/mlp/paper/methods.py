@@ -2,8 +2,8 @@
 
 from ladder.report.figures import looks
 from ladder.report.telling import phase_bars
-from ladder.workloads.mlp.paper.claims import deep, one_by_one
-from ladder.workloads.mlp.paper.lines import BEST
+from ladder.workloads.mlp.paper.claims import deep_launches, deep_net
+from ladder.workloads.mlp.paper.lines import PEAK
 
 TITLE = "A batch by all methods, on the CPU and on the GPU"
 CAPTION = """\
@@ -16,7 +16,7 @@ the dot is shown.
 EXPERIMENTS = ("mlp_deep",)
 OPERATIONS = {"nn": "blue", "tn": "green", "nt": "pink", "activation": "orange", "update": "red", "bias": "brown"}
 OPERATIONS |= {"gather": "yellow", "loss": "sky"}
-COLOURS = {name: looks.lighter(looks.COLOURS[colour], 0.1) for name, colour in OPERATIONS.items()}
+COLOURS = {name: looks.lighten(looks.COLOURS[colour], 0.1) for name, colour in OPERATIONS.items()}
 ON_HOST = {"openmp": "plain loops", "blas": "OpenBLAS"}
 ON_GPU = {"cuda_naive": "naive", "cuda_shared": "shared memory", "cublas": "cuBLAS"}
 
@@ -25,8 +25,9 @@ def draw(study):
     """A panel of each product of the host, on one thread and on several, and one of the GPU."""
     panels = []
     for name, words in ON_HOST.items():
-        panels.append(phase_bars.panel(study, "A batch on the CPU", {words: [("", deep(name, n)) for n in (1, BEST)]}))
-    kernels = [(words, one_by_one(name)) for name, words in ON_GPU.items()]
+        bars = [("", deep_net(name, count)) for count in (1, PEAK)]
+        panels.append(phase_bars.panel(study, "A batch on the CPU", {words: bars}))
+    kernels = [(words, deep_launches(name)) for name, words in ON_GPU.items()]
     panels.append(phase_bars.panel(study, "A batch on the GPU", {"one by one": kernels}))
     names = dict.fromkeys(study.machine(role).subject for role in ("host", "gpu"))
     return phase_bars.figure({" and ".join(filter(None, names)): panels}, COLOURS, "the methods of the earlier study")

@@ -5,7 +5,7 @@ fraction of them; `interchanged` is bound by an assumed bandwidth of a core's L2
 products and its dependent kernels. Peers have no model.
 """
 
-from ladder.report.assumptions import LOADS, NODE, SECOND_CACHE
+from ladder.report.assumptions import L2_BANDWIDTH, LOADS, NODE
 from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
@@ -13,7 +13,7 @@ from ladder.workloads.mlp.paper.lines import batches
 CHAINED = 4 * 2 * 8  # slowdown of plain loops: an addition in four cycles, instead of two vectors of eight in each
 BYTES = 8  # of an element
 # Slowdowns relative to the best product, and to multiply-adds in registers.
-FACTORS = {
+SLOWDOWNS = {
     "products": {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
     "multiply_adds": {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1},
 }
@@ -25,9 +25,9 @@ def predict(machine, row):
     if not is_product and row["variant"] not in ("host", "cuda"):
         return None
     name = row["variant" if is_product else "product"]
-    amounts = {resource: factors[name] * flops for resource, factors in FACTORS.items() if name in factors}
+    amounts = {resource: factors[name] * flops for resource, factors in SLOWDOWNS.items() if name in factors}
     if name == "interchanged":
-        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / SECOND_CACHE}
+        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / L2_BANDWIDTH}
     if amounts and not is_product and row["variant"] == "cuda":
         amounts |= {"seconds": kernel_count(row) * NODE}
     return rates.seconds(machine, row, amounts)

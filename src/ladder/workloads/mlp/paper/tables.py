@@ -3,11 +3,11 @@
 from ladder.report import latex
 from ladder.report.cells import NONE, median, share
 from ladder.report.latex import code, digits
-from ladder.report.telling.ladder import with_rules
+from ladder.report.telling.ladder import insert_rules
 from ladder.report.telling.lines import select_rows
 from ladder.store import rates, study
-from ladder.workloads.mlp.paper import earlier as then
-from ladder.workloads.mlp.paper.claims import PARTS, deep, one_by_one
+from ladder.workloads.mlp.paper import earlier as report
+from ladder.workloads.mlp.paper.claims import PHASES, deep_launches, deep_net
 from ladder.workloads.mlp.paper.lines import COMPILED, DTYPE, EAGER, GPU_PRODUCTS, THREADS
 
 PEERS: dict[str, dict] = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
@@ -29,7 +29,7 @@ def peers(chapter):
                 of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
                 group.append([str(batch), code(name), str(count), median(case), of_ceiling])
         groups.append(group)
-    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], with_rules(groups))
+    return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], insert_rules(groups))
 
 
 def gpu(chapter):
@@ -42,31 +42,33 @@ def gpu(chapter):
                 words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
                 times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
                 groups[-1].append([words, code(dtype), *times])
-    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], with_rules(groups))
+    return latex.table("llrr", ["Product", "Type", "kernel launches", "CUDA graph"], insert_rules(groups))
 
 
 def earlier(chapter):
     """Another group's seconds of a training by form and threads, and ours of a batch, each with its speed-up."""
     groups = []
-    for product, times in then.ON_HOST.items():
+    for product, times in report.ON_HOST.items():
         groups.append([])
-        for number, form in enumerate(then.FORMS):
+        for number, form in enumerate(report.FORMS):
             seconds = [times[count][number] for count in THREADS]
-            now = [study.middle(chapter.find(deep(product, count).part(*PARTS[form]))) for count in THREADS]
+            now = [study.median_time(chapter.find(deep_net(product, count).phase(*PHASES[form]))) for count in THREADS]
             if any(now):
                 groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
                 groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
-    return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], with_rules(groups))
+    return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], insert_rules(groups))
 
 
 def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
-    for number, form in enumerate(then.FORMS):
-        now = [study.middle(chapter.find(one_by_one(product).part(*PARTS[form]))) for product in then.ON_GPU]
+    for number, form in enumerate(report.FORMS):
+        now = [
+            study.median_time(chapter.find(deep_launches(product).phase(*PHASES[form]))) for product in report.ON_GPU
+        ]
         if any(now):
-            rows.append([form, *gains([times[number] for times in then.ON_GPU.values()], 1), *gains(now, 1e-6)])
-    names = [*map(code, then.ON_GPU)]
+            rows.append([form, *gains([times[number] for times in report.ON_GPU.values()], 1), *gains(now, 1e-6)])
+    names = [*map(code, report.ON_GPU)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
 
 

@@ -4,7 +4,7 @@ import itertools
 
 from ladder.report import ratios
 from ladder.report.latex import enumeration, num, percent, seconds
-from ladder.report.telling.chapter_study import NotMeasured, required
+from ladder.report.telling.chapter_study import NotMeasured, require_measured
 from ladder.store.study import phase_times, values, where
 from ladder.workloads import mlp
 from ladder.workloads.mlp.paper import claims, lines
@@ -13,12 +13,12 @@ DEEP = lines.SOURCES["deep"].conditions
 FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)
 LAYER_WEIGHTS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
 WEIGHTS = sum(LAYER_WEIGHTS)
-WORK = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYER_WEIGHTS[0]}  # multiply-adds per image, by form
+MULTIPLY_ADDS = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYER_WEIGHTS[0]}  # multiply-adds per image, by form
 
 
 def cores(study):
     """The number of cores of the chapter's host."""
-    return num(required(study.machine("host").description.get("cores")))
+    return num(require_measured(study.machine("host").description.get("cores")))
 
 
 def share_of_products(study, selection, digits=2):
@@ -28,18 +28,18 @@ def share_of_products(study, selection, digits=2):
 
 def sum_of_operations(study, selection):
     """The time of all operations added up, each timed separately."""
-    return seconds(required(sum(phase_times(study.phases(selection)).values()) or None), 2)
+    return seconds(require_measured(sum(phase_times(study.phases(selection)).values()) or None), 2)
 
 
 def per_flop(study, selection, form, other):
     """The time per FLOP of a training's products of a form over that of another form."""
-    ratio = study.ratio(selection.part(form), selection.part(other))
-    return ratios.prose(ratio.times(WORK[other] / WORK[form]))
+    ratio = study.ratio(selection.phase(form), selection.phase(other))
+    return ratios.prose(ratio.times(MULTIPLY_ADDS[other] / MULTIPLY_ADDS[form]))
 
 
 def last_epochs(study):
     """The points of the learning curves at the trainings' last epochs."""
-    curves = required(study.machine("learner").rows("curves", "mlp_accuracy"))
+    curves = require_measured(study.machine("learner").rows("curves", "mlp_accuracy"))
     return curves[curves["epoch"] == curves["epochs"]]
 
 
@@ -59,5 +59,5 @@ def accuracies(study, dtype):
 
 def worst_loss(study, dtype):
     """The largest distance of a loss from the reference's, in per cent of its bound."""
-    rows = required(where(last_epochs(study), dtype=dtype))
+    rows = require_measured(where(last_epochs(study), dtype=dtype))
     return percent(((rows["loss"] - rows["reference_loss"]).abs() / rows["loss_bound"]).max(), 2)

@@ -7,7 +7,7 @@ from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
 from ladder.store.study import values
-from ladder.workloads.mlp.paper.claims import PARTS, deep
+from ladder.workloads.mlp.paper.claims import PHASES, deep_net
 
 TITLE = "Products and training by threads"
 CAPTION = """\
@@ -28,7 +28,7 @@ def draw(study):
     cases = {name: rows for name in PRODUCTS if len(rows := summaries(study, name))}
     if not cases:
         return layout.empty("the training by threads")
-    figure = layout.new(2 * HEIGHT + 1.1)
+    figure = layout.new_figure(2 * HEIGHT + 1.1)
     layout.headline(figure, study.machine("host").subject)
     panels = figure.subplots(2, len(cases), squeeze=False)
     for name, (time, speedup) in zip(cases, panels.T, strict=True):
@@ -46,7 +46,7 @@ def draw(study):
 def summaries(study, product):
     """The times of all forms, and of the whole training, on all numbers of threads."""
     rows = [
-        study.find(deep(product, count).part(*PARTS[name])).assign(method=name, threads=count)
+        study.find(deep_net(product, count).phase(*PHASES[name])).assign(method=name, threads=count)
         for count in values(study.frame("deep"), "threads")
         for name in LOOKS
     ]
@@ -65,7 +65,7 @@ def fill(axes, cases, title, axis):
     """The lines of a panel, named where they end."""
     marks.curves(axes, cases, "threads", LOOKS, size=9)
     scales.thread_axis(axes.xaxis, sorted(set(cases["threads"])))
-    axis(axes.yaxis, scales.extent(cases, reach=1.3), max_ticks=6)
+    axis(axes.yaxis, scales.extent(cases, max_factor=1.3), max_ticks=6)
     ends.label_lines(axes, cases, "threads", LOOKS, HEIGHT)
     axes.set_title(title)
     axes.grid(axis="y")

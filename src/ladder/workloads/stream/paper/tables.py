@@ -38,7 +38,7 @@ def gpu_ceilings(study):
     groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
     groups |= {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]}
     measured = machine_rows(study, gpu_cells)
-    models = {gpu["name"] for name, _ in measured for gpu in study.of(name).description.get("gpus", [])}
+    models = {gpu["name"] for name, _ in measured for gpu in study.for_machine(name).description.get("gpus", [])}
     promised = [data_sheet_row(model, data_sheets.GPUS[model]) for model in sorted(models & set(data_sheets.GPUS))]
     return table([[code(name), *cells] for name, cells in measured] + promised, 0.15, groups)
 
@@ -64,7 +64,7 @@ def data_sheet_row(model, sheet):
 
 def machine_rows(study, cells):
     """[(name, cells)] of the machines that have any."""
-    return [(name, row) for name in study.machines() if (row := cells(study.of(name)))]
+    return [(name, row) for name in study.machines() if (row := cells(study.for_machine(name)))]
 
 
 def table(rows, width, groups):

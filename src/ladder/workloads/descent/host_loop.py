@@ -17,15 +17,15 @@ def solver(problem, kernels):
     rr, rar = (problem.device.empty((1,), dtype) for _ in range(2))
     sum_rows = kernels.reduction(products, row_sums)
     rr_launches = [
-        *(kernels.product(matrix, x, products), sum_rows, kernels.on_vectors("vecdif", b, row_sums, r)),
-        kernels.on_vectors("transpose", r, row),
+        *(kernels.product(matrix, x, products), sum_rows, kernels.launch_vectors("vecdif", b, row_sums, r)),
+        kernels.launch_vectors("transpose", r, row),
         *(kernels.product(row, r, row_products), kernels.reduction(row_products, rr)),
     ]
     rar_launches = [
         *(kernels.product(matrix, r, products), sum_rows),
         *(kernels.product(row, row_sums, row_products), kernels.reduction(row_products, rar)),
     ]
-    update_x = kernels.on_vectors("vecsum", x, scaled_r, x)
+    update_x = kernels.launch_vectors("vecsum", x, scaled_r, x)
 
     def compute(launches, scalar):
         """The scalar that the launches compute."""
@@ -42,7 +42,7 @@ def solver(problem, kernels):
                 break
             # r.A r may be 0 if the residual is tiny.
             alpha = history[step] / max(compute(rar_launches, rar), np.finfo(dtype).tiny)
-            kernels.on_vectors("scale", r, alpha, scaled_r)()
+            kernels.launch_vectors("scale", r, alpha, scaled_r)()
             update_x()
         results = {"history": history, "steps": np.array([step])}
         problem.device.upload(results, {name: problem.outputs[name] for name in results})

@@ -24,7 +24,7 @@ MISTAKES = (
     TypeError,
     ValueError,
 )
-# The place at which Numba's compiler stopped, in its message.
+# The file and the line at which Numba's compiler stopped, in its message.
 NUMBA_PLACE = re.compile(r"(?m)^During: .* at (.+) \((\d+)\)$")
 
 # Python's message on a keyword that a function or a class lacks.
@@ -36,8 +36,8 @@ def line_of(error: BaseException, folder: Path) -> tuple[Path, int | None] | Non
 
     Numba names the line that it can't compile in its message; the calls only lead to the function.
     """
-    compiled = [(Path(path), int(line)) for path, line in NUMBA_PLACE.findall(str(error)) if is_numba(error)]
-    if places := [place for place in compiled if place[0].parent == folder]:
+    numba_places = [(Path(path), int(line)) for path, line in NUMBA_PLACE.findall(str(error)) if is_from_numba(error)]
+    if places := [place for place in numba_places if place[0].parent == folder]:
         return places[0]
     frames = list(traceback.extract_tb(error.__traceback__))
     if isinstance(error, SyntaxError) and error.filename:
@@ -46,23 +46,23 @@ def line_of(error: BaseException, folder: Path) -> tuple[Path, int | None] | Non
     return (Path(frames[-1].filename), frames[-1].lineno) if frames else None
 
 
-def sentence(error: BaseException, what: str, path: Path | None) -> str:
-    """A sentence on an error of `what`, whose file is `path` (None: unknown), with the innermost line in its folder."""
-    text = f"{what} stopped with {type(error).__name__}: {summary(error)}"
+def describe(error: BaseException, subject: str, path: Path | None) -> str:
+    """A sentence on an error of `subject`, with its innermost line in the folder of the file `path` (None: unknown)."""
+    text = f"{subject} stopped with {type(error).__name__}: {summary(error)}"
     if path is None:
         return text
     file, line = line_of(error, path.parent) or (path, None)
     return f"{text} ({f'line {line} of ' if line else ''}{file})"
 
 
-def is_numba(error: BaseException) -> bool:
+def is_from_numba(error: BaseException) -> bool:
     """Whether an error is one of Numba's compiler."""
     return type(error).__module__.startswith("numba.")
 
 
 def summary(error: BaseException) -> str:
     """The message of an error; if it is Numba's, only the sentence that says what can't be compiled."""
-    if not is_numba(error):
+    if not is_from_numba(error):
         return str(error)
     lines = [line.strip() for line in str(error).splitlines()]
     first, *rest = [line for line in lines if line and not line.startswith("Failed in ")] or [""]
@@ -90,7 +90,7 @@ def advice_on_keyword(error: BaseException) -> str:
     return did_you_mean(match[2], inspect.signature(called).parameters) if callable(called) else ""
 
 
-def guarded(function: Callable[..., Any], signature: str, path: Path) -> Callable[..., Any]:
+def wrap_mistakes(function: Callable[..., Any], signature: str, path: Path) -> Callable[..., Any]:
     """A workload's function whose mistakes are raised as LadderError; `signature` is the contract's."""
 
     @functools.wraps(function)
@@ -98,8 +98,8 @@ def guarded(function: Callable[..., Any], signature: str, path: Path) -> Callabl
         try:
             return function(*arguments, **options)
         except MISTAKES as error:
-            what = f"`{signature}` of the workload"
-            raise LadderError(f"{sentence(error, what, path)}. See docs/contracts.md.") from error
+            subject = f"`{signature}` of the workload"
+            raise LadderError(f"{describe(error, subject, path)}. See docs/contracts.md.") from error
 
     call.__dict__["is_guarded"] = True
     return call

@@ -11,9 +11,13 @@ import pytest
 import made_up
 from ladder.errors import LadderError
 from ladder.records import checksums, documents
-from ladder.store import TABLES, collect, stored, study
+from ladder.store import TABLES, collect, study, table_files
 
-ROW = dict.fromkeys(stored.CASE, "a") | {"machine": "here", "experiment": "small", "case": "m=1,cache=cold,threads=2"}
+ROW = dict.fromkeys(table_files.CASE_COLUMNS, "a") | {
+    "machine": "here",
+    "experiment": "small",
+    "case": "m=1,cache=cold,threads=2",
+}
 SAMPLE = ROW | {
     "cache": "cold",
     "device": "host",
@@ -55,7 +59,10 @@ def changed_folder(change, name="samples"):
 def messages_of():
     """The error messages on reading the changed table and its publication."""
     messages = []
-    for read in (lambda: stored.load("."), lambda: [stored.published(".", name, "small") for name in TABLES]):
+    for read in (
+        lambda: table_files.load("."),
+        lambda: [table_files.read_published(".", name, "small") for name in TABLES],
+    ):
         with pytest.raises(
             LadderError, match=r"^The table \S+ can't be read: .* Restore it, or make it again\.$"
         ) as error:
@@ -65,31 +72,33 @@ def messages_of():
 
 
 def test_whole_tables_are_read_alike():
-    tables = stored.load(".")
+    tables = table_files.load(".")
     for name, frame in tables.items():
         assert len(frame) == 3
-        pd.testing.assert_frame_equal(stored.published(".", name), frame)
-        pd.testing.assert_frame_equal(stored.published(".", name, "small"), frame.dropna(axis="columns", how="all"))
-        assert stored.published(".", name, "other").empty
+        pd.testing.assert_frame_equal(table_files.read_published(".", name), frame)
+        pd.testing.assert_frame_equal(
+            table_files.read_published(".", name, "small"), frame.dropna(axis="columns", how="all")
+        )
+        assert table_files.read_published(".", name, "other").empty
     assert tables["traces"][["lane", "name"]].iloc[0].tolist() == ["null", "01"]
 
 
 def test_numbers_are_read_as_they_are_written():
     chance = random.Random(1)
-    values = [stored.ROUNDED, *(chance.uniform(1e-7, 1e-3) for _ in range(500))]
+    values = [table_files.PROBE_NUMBER, *(chance.uniform(1e-7, 1e-3) for _ in range(500))]
     pd.DataFrame([ROWS["samples"] | {"seconds": value} for value in values]).to_csv("samples.csv", index=False)
-    assert stored.load(".")["samples"]["seconds"].tolist() == values
+    assert table_files.load(".")["samples"]["seconds"].tolist() == values
 
 
 def test_a_table_with_another_digit_than_was_written_is_a_sentence():
     checksums.write(".", ["samples.csv", "checks.csv"])
-    stored.load(".")
+    table_files.load(".")
     path = Path("samples.csv")
     path.write_bytes(path.read_bytes().replace(b"0.5", b"0.7", 1))
     with pytest.raises(
         LadderError, match=r"^The table samples.csv can't be read: its SHA-256 sum differs .* make it again"
     ):
-        stored.load(".")
+        table_files.load(".")
 
 
 @pytest.mark.parametrize(
@@ -131,16 +140,18 @@ def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
 def test_what_is_published_has_rows_of_its_machine(name, change, mistake):
     changed_folder(change, name)
     with pytest.raises(LadderError, match=mistake):
-        stored.published(".", name, "small")
+        table_files.read_published(".", name, "small")
 
 
 def test_a_cell_of_several_lines_is_a_cell():
     changed_folder(lambda text: text.replace("not measured", '"not,\nmeasured"'), "missing")
-    assert stored.load(".")["missing"]["why"].tolist() == ["not,\nmeasured"] * 3
+    assert table_files.load(".")["missing"]["why"].tolist() == ["not,\nmeasured"] * 3
 
 
 @pytest.mark.parametrize("about", [{}, [], {"machine": "here"}, {"machine": "here", "description": {"cpu": {}}}])
-@pytest.mark.parametrize("read", [study.read_description, lambda path: stored.published(path.parent, "samples")])
+@pytest.mark.parametrize(
+    "read", [study.read_description, lambda path: table_files.read_published(path.parent, "samples")]
+)
 def test_what_is_published_says_what_machine_it_is_of(about, read):
     Path("machine.json").write_text(json.dumps(about), encoding="utf-8")
     with pytest.raises(LadderError, match=r"^machine.json can't be used as the publication: .* Restore it, or"):
@@ -175,11 +186,11 @@ def test_what_is_text_stays_text_whatever_it_looks_like(text):
     slug = "m=1,cache=cold,order=true,threads=2"
     row = ROWS["samples"] | dict.fromkeys([*texts, "commit", "phase"], text) | {"case": slug, "order": "true"}
     collect.write_table(".", "samples", pd.DataFrame([row] * 2))
-    frame = stored.read("samples.csv", "samples")
+    frame = table_files.read("samples.csv", "samples")
     assert all(set(frame[name]) == {text} for name in [*texts, "commit", "phase"])
     assert set(frame["order"]) == {"true"}
     assert set(frame["flops"]) == {2}
-    collect.join(["."], "table.csv")
+    collect.join_samples(["."], "table.csv")
     assert Path("table.csv").read_bytes() == Path("samples.csv").read_bytes()
 
 
@@ -187,5 +198,5 @@ def test_a_number_stays_a_number_beside_a_tuning_of_its_name():
     """The training `backprop/openmp` has a tuning `error`, as a check has an error."""
     slug = "images=1,cache=cold,error=atomic,threads=2"
     collect.write_table(".", "checks", pd.DataFrame([ROWS["checks"] | {"case": slug, "error": 0.5, "bound": 1.0}]))
-    frame = stored.read("checks.csv", "checks")
+    frame = table_files.read("checks.csv", "checks")
     assert (frame["error"] / frame["bound"]).tolist() == [0.5]

@@ -1,7 +1,7 @@
 """Read tables from files, and refuse damaged ones.
 
-Every line must end and have as many fields as the header; every row must have values in the columns of REQUIRED, and
-numbers in those of NUMBERS. A published table must have rows, all of them of the machine that its description names.
+Every line must end and have as many fields as the header; every row must have values in the REQUIRED_COLUMNS, and
+numbers in the NUMBER_COLUMNS. A published table must have rows, all of them of the machine that its description names.
 """
 
 import csv
@@ -22,23 +22,39 @@ from ladder.errors import LadderError
 from ladder.records import checksums, documents
 from ladder.store import TABLES, table_cache
 
-CASE = ("machine", "experiment", "workload", "variant", "case")
+CASE_COLUMNS = ("machine", "experiment", "workload", "variant", "case")
 # The columns in which every row of a table must have a value, and those of them with numbers, which aren't negative.
-REQUIRED = {
-    "samples": (*CASE, "cache", "device", "flops", "bytes", "precision", "process", "sample", "phase", "seconds"),
-    "checks": (*CASE, "process", "check", "error", "bound"),
-    "curves": (*CASE, "process"),
-    "traces": (*CASE, "process", "lane", "name", "start", "end"),
-    "missing": (*CASE, "why"),
+REQUIRED_COLUMNS = {
+    "samples": (
+        *CASE_COLUMNS,
+        "cache",
+        "device",
+        "flops",
+        "bytes",
+        "precision",
+        "process",
+        "sample",
+        "phase",
+        "seconds",
+    ),
+    "checks": (*CASE_COLUMNS, "process", "check", "error", "bound"),
+    "curves": (*CASE_COLUMNS, "process"),
+    "traces": (*CASE_COLUMNS, "process", "lane", "name", "start", "end"),
+    "missing": (*CASE_COLUMNS, "why"),
     "sensitivity": ("workload", "variant", "case", "dtype", "array", "fault", "check", "places", "seen"),
 }
-NUMBERS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
+NUMBER_COLUMNS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
 # Columns of text, even if it looks like numbers: a machine 0815 or 1e5, a commit of digits, a batch's number.
-TEXTS = {name for names in REQUIRED.values() for name in names} - NUMBERS | {"commit", "campaign", "host", "gpu"}
+TEXT_COLUMNS = {name for names in REQUIRED_COLUMNS.values() for name in names} - NUMBER_COLUMNS | {
+    "commit",
+    "campaign",
+    "host",
+    "gpu",
+}
 # How the number of a size or a tuning begins. A list such as 784-10 matches too, but pandas reads no number in it.
-NUMERIC = re.compile("-?[0-9]")
+NUMBER_START = re.compile("-?[0-9]")
 # pandas 2 changes the last digit of this number when it reads it with its default options.
-ROUNDED = 0.00013445080768799
+PROBE_NUMBER = 0.00013445080768799
 # The published tables that must have rows: every publication has a case.
 NEVER_EMPTY = ("samples", "checks")
 
@@ -49,17 +65,17 @@ def load(folder: Path | str) -> dict[str, pd.DataFrame]:
 
 
 def read(path: Path, table: str | None = None) -> pd.DataFrame:
-    """A table as `collect` writes it, or another CSV file with the columns that REQUIRED has for `table`."""
-    key = key_of(path)
-    if content := key and table_cache.recall(path, f"{key} {table}"):
+    """A table as `collect` writes it, or another CSV file with the columns that REQUIRED_COLUMNS has for `table`."""
+    key = cache_key(path)
+    if content := key and table_cache.load_part(path, f"{key} {table}"):
         return pickle.loads(content)
-    frame = parse(path, table, lambda: lines_of(path))
+    frame = parse(path, table, lambda: read_even_lines(path))
     if key:
-        table_cache.keep(path, f"{key} {table}", {"": pickle.dumps(frame, protocol=5)})
+        table_cache.store_parts(path, f"{key} {table}", {"": pickle.dumps(frame, protocol=5)})
     return frame
 
 
-def key_of(*paths: Path) -> str | None:
+def cache_key(*paths: Path) -> str | None:
     """The digests of files as a cache key; None if a file is missing or differs from its noted checksum."""
     try:
         return None if any(map(checksums.mismatch, paths)) else " ".join(map(checksums.sha256, paths))
@@ -67,7 +83,7 @@ def key_of(*paths: Path) -> str | None:
         return None
 
 
-def published(folder: Path | str, table: str, experiment: str | None = None) -> pd.DataFrame:
+def read_published(folder: Path | str, table: str, experiment: str | None = None) -> pd.DataFrame:
     """A published table of all experiments, or of one, without its empty columns. Raises LadderError."""
     path = Path(folder) / f"{table}.csv.gz"
     if table == "traces" and not path.exists():  # early publications have none
@@ -82,7 +98,7 @@ def parse(path: Path, table: str | None, read_lines: Callable[[], list[str]], is
     """
     try:
         frame = parse_csv("".join(read_lines()))
-        require_filled(frame, REQUIRED.get(table or "", ()))
+        require_filled(frame, REQUIRED_COLUMNS.get(table or "", ()))
         return consolidate(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
@@ -91,15 +107,15 @@ def parse(path: Path, table: str | None, read_lines: Callable[[], list[str]], is
 
 
 def parse_csv(text: str) -> pd.DataFrame:
-    """The frame of a CSV text. The columns in TEXTS are text, and so are sizes and tunings whose values are words.
+    """The frame of a CSV text. The TEXT_COLUMNS are text, and so are sizes and tunings whose values are words.
 
     Such a word may be true or inf. pandas infers the type of every other column.
     """
-    frame = read_csv(text, TEXTS)
+    frame = read_csv(text, TEXT_COLUMNS)
     words = {name for slug in frame["case"].dropna().unique() for name in words_of(slug)} if "case" in frame else set()
-    # A tuning may have the name of a column of NUMBERS, such as `error`, which stays a number.
-    misread = {name for name in (words & {*frame}) - NUMBERS if not pd.api.types.is_string_dtype(frame[name])}
-    return read_csv(text, TEXTS | misread) if misread else frame
+    # A tuning may have the name of a column of NUMBER_COLUMNS, such as `error`, which stays a number.
+    misread = {name for name in (words & {*frame}) - NUMBER_COLUMNS if not pd.api.types.is_string_dtype(frame[name])}
+    return read_csv(text, TEXT_COLUMNS | misread) if misread else frame
 
 
 def read_csv(text: str, texts: set[str]) -> pd.DataFrame:
@@ -113,24 +129,24 @@ def read_csv(text: str, texts: set[str]) -> pd.DataFrame:
 @functools.cache
 def exact_floats() -> dict[str, Any]:
     """The option with which pandas reads floats exactly: early versions round without it, later ones warn about it."""
-    is_exact = pd.read_csv(io.StringIO(f"seconds\n{ROUNDED}\n"))["seconds"].tolist() == [ROUNDED]
+    is_exact = pd.read_csv(io.StringIO(f"seconds\n{PROBE_NUMBER}\n"))["seconds"].tolist() == [PROBE_NUMBER]
     return {} if is_exact else {"float_precision": "round_trip"}
 
 
 def words_of(slug: str) -> list[str]:
     """The names of a case's sizes and tunings whose values are words."""
     pairs = (pair.partition("=") for pair in slug.split(","))
-    return [name for name, _, value in pairs if not NUMERIC.match(value)]
+    return [name for name, _, value in pairs if not NUMBER_START.match(value)]
 
 
-def lines_of(path: Path) -> list[str]:
+def read_even_lines(path: Path) -> list[str]:
     """A table's lines. Raises ValueError if they have different numbers of fields."""
-    lines = lines_in(path)
+    lines = intact_lines(path)
     require_even(lines)
     return lines
 
 
-def lines_in(path: Path) -> list[str]:
+def intact_lines(path: Path) -> list[str]:
     """A table's lines. Raises ValueError if the last one doesn't end, or the file differs from its noted checksum."""
     if mistake := checksums.mismatch(path):
         raise ValueError(mistake)
@@ -164,22 +180,22 @@ def published_lines(path: Path, table: str, experiment: str | None = None) -> li
     """
     if not experiment:
         return unpack(path, table)[0]
-    key = key_of(path, path.parent / "machine.json")
-    content = table_cache.recall(path, key, experiment) if key else None
+    key = cache_key(path, path.parent / "machine.json")
+    content = table_cache.load_part(path, key, experiment) if key else None
     if content is None:
         lines, by_experiment = unpack(path, table)
         require_even(lines)
         parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
         if key:
-            table_cache.keep(path, key, parts)
+            table_cache.store_parts(path, key, parts)
         content = parts.get(experiment, b"")
     return io.StringIO(content.decode(), newline="").readlines()
 
 
 def unpack(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:
     """A published table's lines, and {experiment: lines} without the header."""
-    header, *body = lines = lines_in(path)
-    about = documents.read(path.parent / "machine.json", "publication")
+    header, *body = lines = intact_lines(path)
+    publication = documents.read(path.parent / "machine.json", "publication")
     if table in NEVER_EMPTY and not body:
         raise ValueError("it has no rows")
     if body and not header.startswith("machine,experiment,"):
@@ -189,8 +205,10 @@ def unpack(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:
         if line.count(",") < 2:
             require_even(lines)
         machine, experiment, _ = line.split(",", 2)
-        if machine != about["machine"]:
-            raise ValueError(f"it has a row of the machine {machine!r} where machine.json is of {about['machine']}")
+        if machine != publication["machine"]:
+            raise ValueError(
+                f"it has a row of the machine {machine!r} where machine.json is of {publication['machine']}"
+            )
         by_experiment.setdefault(experiment, []).append(line)
     return lines, by_experiment
 
@@ -201,7 +219,7 @@ def require_filled(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         raise ValueError(f"it has no column {missing[0]}")
     for name in columns:
         values = frame[name]
-        if name in NUMBERS and len(frame):
+        if name in NUMBER_COLUMNS and len(frame):
             numbers = pd.to_numeric(values, errors="coerce").to_numpy(dtype=float)
             is_valid = np.isfinite(numbers) & (numbers >= 0)
         else:
@@ -214,8 +232,8 @@ def require_filled(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 def with_integers(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with type Int64 for columns of floats that are all integers or missing."""
     floats = frame.select_dtypes("float")
-    gaps = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
-    names = [name for name in gaps if (floats[name].dropna() % 1 == 0).all()]
+    incomplete = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
+    names = [name for name in incomplete if (floats[name].dropna() % 1 == 0).all()]
     return frame.astype(dict.fromkeys(names, "Int64"))
 
 
