@@ -221,6 +221,7 @@ def stand_ins(case):
     caches = (gpus.load_cupy, gpus.device_ids, cublas.handle_on)
     for cached in caches:
         cached.cache_clear()
+    forget_users_of(sys.modules.get("torch"))
     try:
         pinned = SimpleNamespace(
             empty_pinned=lambda shape, dtype: log.add("pinned", shape, dtype) or np.zeros(shape, dtype)
@@ -241,15 +242,18 @@ def stand_ins(case):
         patch.undo()
         for cached in caches:
             cached.cache_clear()
-        for name in [name for name, module in sys.modules.items() if vars(module).get("torch") is torch_module]:
-            forget(name)
+        forget_users_of(torch_module)
 
 
-def forget(name):
-    """Forget an imported module, which may have imported a stand-in, so that it is imported again."""
-    module, (parent, _, child) = sys.modules.pop(name), name.rpartition(".")
-    if getattr(sys.modules.get(parent), child, None) is module:
-        delattr(sys.modules[parent], child)
+def forget_users_of(torch_module):
+    """Forget the project's modules that imported PyTorch or this stand-in, so that they are imported again."""
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("ladder.")}
+    for name in [
+        name for name, module in modules.items() if torch_module and vars(module).get("torch") is torch_module
+    ]:
+        module, (parent, _, child) = sys.modules.pop(name), name.rpartition(".")
+        if getattr(sys.modules.get(parent), child, None) is module:
+            delattr(sys.modules[parent], child)
 
 
 def patch_workloads(log, patch):

@@ -59,6 +59,6 @@ def fill(axes, rows):
     scales.log_axis(axes.xaxis, (min(low, 1 / MIN_REACH), max(high, MIN_REACH)), max_ticks=3)
     for row in rows.itertuples():
         text = f"{formats.three_digits(row.median)} ×"
-        axes.annotate(text, (1, row.at), (3, 0), **bars.TEXT, xycoords=("axes fraction", "data"))
+        axes.annotate(text, (1, row.y), (3, 0), **bars.TEXT, xycoords=("axes fraction", "data"))
     axes.set(ylim=(len(rows) - 0.4, -0.6), title=rows["base"].iloc[0], xlabel="times as long")
     axes.grid(axis="x")
