@@ -147,7 +147,7 @@ FAULTS = {
         "    if (step) wait_for_copies();",
     ),
     "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    unit_value = write_w", "\n    write_w"),
-    "a bias left out": ("last_layer.cuh", "shared.bias[hidden][i - weights] += sum;", ";"),
+    "a bias left out": ("last_layer.cuh", "shared.bias[hidden][i - weight_count] += sum;", ";"),
 }
 
 

@@ -164,12 +164,12 @@ def require_variants(chapter, experiments):
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
     for name, line in data.LINES.items():
         names = data.SOURCES[line.source].experiments
-        others = {experiments[other]["workload"] for other in names if experiments.get(other)}
+        other_workloads = {experiments[experiment]["workload"] for experiment in names if experiments.get(experiment)}
         known = sorted(
-            {variant for workload in {chapter.workload, *others} for variant in workloads.variants(workload)}
+            {variant for workload in {chapter.workload, *other_workloads} for variant in workloads.variants(workload)}
         )
         if line.variant not in known:
-            owners = enumerate_words(sorted({chapter.workload, *others}), "and")
+            owners = enumerate_words(sorted({chapter.workload, *other_workloads}), "and")
             raise LadderError(
                 f"The line {name!r} in {line_of(path, 'LINES', name)} names the variant {line.variant!r}: no variant "
                 f"of {owners} is called so.{did_you_mean(line.variant, known)}"

@@ -97,8 +97,8 @@ def hint(stored, side):
 
 def select(results, side):
     """The best entry of a side for each set of sizes, {sizes as text: Entry}."""
-    of_variant = replace(results, calls=results.calls[results.calls["variant"] == side.variant])
-    rankings = ranking.rankings(of_variant, side.conditions_among(parameter_names([of_variant])))
+    variant_results = replace(results, calls=results.calls[results.calls["variant"] == side.variant])
+    rankings = ranking.rankings(variant_results, side.conditions_among(parameter_names([variant_results])))
     return {ranking.sizes_of(each.entries[0].case): each.entries[0] for each in rankings}
 
 

@@ -1,4 +1,4 @@
-"""Attributes of the study that a chapter's tables and figures read, as text: an unknown one would stop their job."""
+"""Check, from their source, that tables and figures of a chapter read only attributes that the study has."""
 
 import ast
 import inspect
@@ -10,17 +10,17 @@ from ladder.report.telling.chapter_study import ChapterStudy
 
 
 def require(chapter):
-    """Refuse, in `draw` or a table's function, an attribute that the ChapterStudy lacks. Raises LadderError."""
+    """Refuse an attribute that ChapterStudy lacks in `draw` or a table's function. Raises LadderError."""
     known = attributes_of(ChapterStudy)
     for path in sorted(filter(Path.is_file, chapter.folder.glob("*.py"))):
         names = chapter.tables if path.stem == "tables" else ("draw",)
         for function in literals.statements(path):
             if isinstance(function, syntax.FUNCTIONS) and function.name in names and function.args.args:
-                require_function(path, function, known)
+                require_known_attributes(path, function, known)
 
 
-def require_function(path, function, known):
-    """Refuse an unknown attribute of a function's first argument, unless the function assigns that name."""
+def require_known_attributes(path, function, known):
+    """Refuse an unknown attribute of a function's first argument, the study, unless the function reassigns it."""
     study = function.args.args[0].arg
     if study in syntax.assigned_names(function.body):
         return
@@ -33,9 +33,9 @@ def require_function(path, function, known):
             )
 
 
-def attributes_of(kind):
+def attributes_of(study_class):
     """The names of a class's attributes, also of those that its methods assign to `self`."""
-    trees = [ast.parse(inspect.getsource(base)) for base in kind.__mro__[:-1]]
+    trees = [ast.parse(inspect.getsource(base)) for base in study_class.__mro__[:-1]]
     nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     assigned = {node.attr for node in nodes if isinstance(node.ctx, ast.Store)}
-    return {name for name in {*dir(kind), *assigned} if not name.startswith("__")}
+    return {name for name in {*dir(study_class), *assigned} if not name.startswith("__")}

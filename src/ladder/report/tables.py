@@ -42,7 +42,7 @@ def tables(study, reports=(), sensitivity=None):
         verdicts,
     )
 
-    of_study = {
+    study_tables = {
         "machines": machines_table.machines(study),
         "software": machines_table.software(study),
         "then_now": then_now.table(study),
@@ -57,4 +57,4 @@ def tables(study, reports=(), sensitivity=None):
         "kinds": kinds_table.table(study),
         "toys": validation_table.by_workload(study),
     }
-    return of_study | chapters.tables(study)
+    return study_tables | chapters.tables(study)

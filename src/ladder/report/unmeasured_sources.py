@@ -1,4 +1,4 @@
-"""Sources of users' chapters of which a run measures nothing, because no case has their sizes."""
+"""SOURCES of measurements in users' chapters (`lines.py`) that stay empty, because no case of a run has their sizes."""
 
 from ladder.catalogue import locations, workloads
 from ladder.catalogue.literals import line_of
@@ -8,7 +8,7 @@ from ladder.report import chapter_data, chapters
 
 
 def sentences(experiments):
-    """Sentences on the sources of users' chapters whose sizes no case of their experiments has."""
+    """A sentence on each source of a user's chapter whose sizes no case of its experiments has."""
     return [
         sentence
         for chapter in chapters.chapters()
@@ -19,15 +19,15 @@ def sentences(experiments):
 
 
 def reason(chapter, name, source, experiments):
-    """Why no case belongs to a source, as a sentence; None if one does, or if an experiment isn't known."""
+    """A sentence on why no case has the sizes of a source; None if one has them, or if an experiment isn't known."""
     from ladder.report.telling.lines import plain_conditions  # here, because planning otherwise needs no pandas
 
-    if not all(experiments.get(other) for other in source.experiments):
+    if not all(experiments.get(experiment) for experiment in source.experiments):
         return None
     every_size = [
-        workloads.complete(experiments[other]["workload"], sizes)
-        for other in source.experiments
-        for sizes in plan.grid(experiments[other]["sizes"])
+        workloads.complete(experiments[experiment]["workload"], sizes)
+        for experiment in source.experiments
+        for sizes in plan.grid(experiments[experiment]["sizes"])
     ]
     for condition, value in plain_conditions(source.conditions).items():
         values = {sizes[condition] for sizes in every_size if condition in sizes}

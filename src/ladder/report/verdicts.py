@@ -20,7 +20,7 @@ COLUMNS = (
     *("chapter", "group", "claim", "text", "least", "most", "now", "low", "high", "verdict", "detectable", "cause"),
     *("place", "campaigns", "processes", "within", "between", "converged", "machines", "cases"),
 )
-# What of a claim's LaTeX has no place in data: `\num{1.5}\,$\times$` is 1.5 x there.
+# Patterns in the LaTeX of claims, and their replacements in plain text: `\num{1.5}\,$\times$` becomes 1.5 x.
 LATEX_REPLACEMENTS = (
     (r"\\allowbreak\{\}", ""),
     (r"\\([_%&#])", r"\1"),
@@ -35,12 +35,12 @@ LATEX_REPLACEMENTS = (
 def rows(study):
     """A row for each claim of a study, in the order of the paper: a frame with COLUMNS.
 
-    `group` is one of GROUPS, and `place` where a study claims it. The claim is of a ratio from `least` to `most`, which
-    are empty where nothing bounds it. `now`, `low` and `high` are the measured ratio and its interval, empty where
-    nothing was measured; `detectable` is the smallest difference that would have been detected. The ratio rests on
-    that number of `campaigns`, each with at least that number of `processes` of each side; the standard deviations of
-    its logarithm are `within` them and `between` them. `cases` and `machines` are those behind it, separated by blanks;
-    `converged` says whether all of these cases converged.
+    `group` is one of GROUPS; `place` is where the earlier study makes the claim. The claimed ratio is from `least` to
+    `most`, empty without such a bound. `now`, `low` and `high` are the measured ratio and its interval, empty if
+    nothing was measured; `detectable` is the smallest difference that would have been detected. `campaigns` is the
+    number of campaigns with this ratio, `processes` the smallest number of processes of a side in any of them;
+    `within` and `between` are the standard deviations of the ratio's logarithm within and between campaigns. `cases`
+    and `machines` are those measured, separated by blanks; `converged` says whether all of these cases converged.
     """
     return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 
@@ -81,16 +81,18 @@ def plain_text(text):
 
 
 def table(study):
-    """How many claims of each chapter have which verdict, by GROUPS, as LaTeX."""
+    """The number of claims with each verdict, by chapter and GROUPS, as LaTeX."""
     verdicts = chapters.verdicts(study)
     counts = Counter((chapter.title, group, claim.answer.verdict) for chapter, group, claim in verdicts)
-    lines = []
+    table_rows = []
     for title in dict.fromkeys(chapter.title for chapter, *_ in verdicts):
         groups = [group for group in GROUPS if any(key[:2] == (title, group) for key in counts)]
-        for number, group in enumerate(groups):
-            of_group = (str(counts[title, group, word] or NONE) for word in claims.VERDICTS)
-            lines.append([latex.escape(title) if number == 0 else "", GROUPS[group], *of_group])
-    return latex.table("@{}ll" + "r" * len(claims.VERDICTS) + "@{}", ["Section", "Claims", *claims.VERDICTS], lines)
+        for index, group in enumerate(groups):
+            group_counts = (str(counts[title, group, word] or NONE) for word in claims.VERDICTS)
+            table_rows.append([latex.escape(title) if index == 0 else "", GROUPS[group], *group_counts])
+    return latex.table(
+        "@{}ll" + "r" * len(claims.VERDICTS) + "@{}", ["Section", "Claims", *claims.VERDICTS], table_rows
+    )
 
 
 def numbers(study):
@@ -130,8 +132,8 @@ def toy_machine(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
     studies = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
-    used = {machine.subject for chapter in studies for machine in chapter.machines.values()}
-    return code(local[0]) if local and local[0] not in used else None
+    chapter_machines = {machine.subject for chapter in studies for machine in chapter.machines.values()}
+    return code(local[0]) if local and local[0] not in chapter_machines else None
 
 
 def processes_behind(study, cases):

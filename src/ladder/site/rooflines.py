@@ -29,8 +29,8 @@ def rows(study):
 def precisions(ceilings):
     """The (device, precision) of the products among ceilings, in a fixed order."""
     rows = [row for row in ceilings["rows"] if stated_ceiling(row["workload"]) in roofs.PRODUCTS]
-    of_row = (
+    row_precisions = (
         (row.get("device", "host"), traits.precision(Case.parse(row["workload"], row["variant"], row["case"])))
         for row in rows
     )
-    return sorted(set(of_row), reverse=True)
+    return sorted(set(row_precisions), reverse=True)

@@ -37,10 +37,10 @@ def sides(cases):
         key, machine = tuple(row[name] for name in CASE), row["machine"]
         all_processes = [samples for *_, samples in row["processes"]]
         by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, all_processes))
-        of_campaigns = {}
+        times_by_campaign = {}
         for campaign, commit, _, samples in row["processes"]:
-            of_campaigns.setdefault((campaign, commit), []).append(samples)
-        for (campaign, commit), processes in of_campaigns.items():
+            times_by_campaign.setdefault((campaign, commit), []).append(samples)
+        for (campaign, commit), processes in times_by_campaign.items():
             if campaign:
                 side = by_campaign.setdefault((machine, campaign), Side(machine, campaign, commit))
                 side.times.setdefault(key, (position, processes))

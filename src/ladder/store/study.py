@@ -156,10 +156,10 @@ def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:
     published = {
         path: documents.read(path, "publication") for path in map(Path, descriptions) if path.name == "machine.json"
     }
-    of_machines = {
+    machine_publications = {
         path: content for path, content in published.items() if "campaign" not in content and "published" in content
     }
-    return {described_name(path): content["published"] for path, content in of_machines.items()}
+    return {described_name(path): content["published"] for path, content in machine_publications.items()}
 
 
 def read_description(path: Path | str) -> dict[str, Any]:
@@ -251,8 +251,8 @@ def phase_times(phases: pd.DataFrame) -> dict[str, float]:
         rows = first_case(phases)
         columns = (rows[name].tolist() for name in ("phase", "process", "sample", "seconds"))
         for phase, process, sample, seconds in zip(*columns, strict=True):
-            of_process = times.setdefault(phase, {}).setdefault(process, {})
-            of_process[sample] = of_process.get(sample, 0.0) + seconds
+            times_by_sample = times.setdefault(phase, {}).setdefault(process, {})
+            times_by_sample[sample] = times_by_sample.get(sample, 0.0) + seconds
     return {
         phase: quotients.median_time([[*by_sample.values()] for _, by_sample in sorted(by_process.items())])
         for phase, by_process in times.items()

@@ -86,7 +86,7 @@ def figure_reason(name, experiments, figures):
     if name not in figures.constants:
         return f"There is no figure {name}.{did_you_mean(name, figures.constants)}"
     if missing := missing_experiments(name, experiments, figures):
-        hints = "".join(did_you_mean(other, experiments) for other in missing)
+        hints = "".join(did_you_mean(experiment, experiments) for experiment in missing)
         return (
             f"The figure {name} can't be drawn: EXPERIMENTS in {figures.paths[name]} names {enumerate_words(missing)}, "
             f"which the configuration lacks.{hints}"
@@ -96,7 +96,7 @@ def figure_reason(name, experiments, figures):
 
 def missing_experiments(name, experiments, figures):
     """The experiments that a figure requires and the configuration lacks."""
-    return [other for other in figures.constants[name]["EXPERIMENTS"] if other not in experiments]
+    return [experiment for experiment in figures.constants[name]["EXPERIMENTS"] if experiment not in experiments]
 
 
 def report_misspelt_experiments(experiments, figures):
@@ -107,6 +107,6 @@ def report_misspelt_experiments(experiments, figures):
     for name in figures.constants:
         missing = missing_experiments(name, experiments, figures)
         if not figures.paths[name].is_relative_to(locations.WORKLOADS) and any(
-            did_you_mean(other, experiments) for other in missing
+            did_you_mean(experiment, experiments) for experiment in missing
         ):
             print(f"ladder: {figure_reason(name, experiments, figures)}", file=sys.stderr)

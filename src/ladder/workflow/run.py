@@ -126,8 +126,8 @@ class Run:
         if self.workflow.executor_plugin.name != "slurm":
             return
         slurm.refuse_arrays(self.workflow.executor_settings)
-        used = [self.plan.target_of(case) for case in cases]
-        used_kinds = [kind for kind, target in targets_by_kind.items() if target in used]
+        used_targets = [self.plan.target_of(case) for case in cases]
+        used_kinds = [kind for kind, target in targets_by_kind.items() if target in used_targets]
         slurm.require_accepted(site, targets.site_path(), used_kinds)
         if stray := slurm.cancel_stray_jobs():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)

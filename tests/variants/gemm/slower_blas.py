@@ -1,7 +1,7 @@
-"""The product by BLAS, then a wait of so many percent of the time that this very product took: a planted slowdown.
+"""The product by BLAS, then a wait of `percent` % of the time that it just took: a planted slowdown.
 
-By the clock, because no share of the arithmetic is a known share of the time: a product of 5 % of the rows takes more
-than 5 % as long.
+The product is timed, because a share of the arithmetic isn't the same share of the time: a product of 5 % of the rows
+takes more than 5 % as long.
 """
 
 from time import perf_counter_ns

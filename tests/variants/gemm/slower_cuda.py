@@ -1,6 +1,6 @@
-"""The product by `cuda_shared`, then a wait of so many percent of the product's time: a planted slowdown on a GPU.
+"""The product by `cuda_shared`, then a wait of `percent` % of the product's time: a planted slowdown on a GPU.
 
-The product is timed before it is measured: a kernel that waits by a clock can't know how long the one before it took.
+`setup` times the product, because a kernel that waits can't know how long the kernel before it took.
 """
 
 from statistics import median

@@ -15,20 +15,20 @@ from threadpoolctl import threadpool_info
 
 # The names that OpenBLAS's function may have: SciPy's wheels prefix most symbols, and builds with 64-bit integers add a
 # suffix.
-SETTERS = [
+SETTER_NAMES = [
     f"{prefix}openblas_set_threads_callback_function{suffix}" for prefix in ("", "scipy_") for suffix in ("", "64_")
 ]
 
 
 @intrinsic
-def call_job(context, job, index, data, buffer):
-    """Call OpenBLAS's C function `job(int index, void *data, int buffer)`, given by its address."""
+def call_job(context, do_job, index, data, buffer_index):
+    """Call OpenBLAS's C function `do_job(int index, void *data, int buffer_index)`, given by its address."""
 
     def generate(context, builder, signature, arguments):
-        job, index, data, buffer = arguments
+        do_job, index, data, buffer_index = arguments
         int32, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
         function = ir.FunctionType(ir.VoidType(), [int32, pointer, int32]).as_pointer()
-        builder.call(builder.inttoptr(job, function), [index, builder.inttoptr(data, pointer), buffer])
+        builder.call(builder.inttoptr(do_job, function), [index, builder.inttoptr(data, pointer), buffer_index])
         return context.get_dummy_value()
 
     return types.void(types.intp, types.int32, types.intp, types.int32), generate
@@ -36,16 +36,16 @@ def call_job(context, job, index, data, buffer):
 
 # With an explicit signature, Numba compiles run_jobs, or loads it from the cache, on import and not in the callback.
 @numba.njit(types.void(types.intp, types.intp, types.intp, types.intp, types.int32), parallel=True, cache=True)
-def run_jobs(job, count, size, jobs, buffer):
-    """Run `count` jobs concurrently, each on a separate thread, since they wait for each other."""
+def run_jobs(do_job, count, data_size, data, buffer_index):
+    """Run `count` jobs on as many threads, since they wait for each other; each has `data_size` bytes of `data`."""
     for i in numba.prange(count):
-        call_job(job, numba.int32(i), jobs + i * size, buffer)
+        call_job(do_job, numba.int32(i), data + i * data_size, buffer_index)
 
 
 @numba.cfunc(types.void(types.int32, types.intp, types.int32, types.intp, types.intp, types.int32), cache=True)
-def callback(sync, job, count, size, jobs, buffer):
+def callback(sync, do_job, count, data_size, data, buffer_index):
     """OpenBLAS's `openblas_threads_callback`: it returns when all jobs are done."""
-    run_jobs(job, count, size, jobs, buffer)
+    run_jobs(do_job, count, data_size, data, buffer_index)
 
 
 def share_threads(threads):
@@ -67,4 +67,4 @@ def share_threads(threads):
 def callback_setter(path):
     """The library's function that takes the callback, or None."""
     library = ctypes.CDLL(path)
-    return next((getattr(library, name) for name in SETTERS if hasattr(library, name)), None)
+    return next((getattr(library, name) for name in SETTER_NAMES if hasattr(library, name)), None)

@@ -42,7 +42,7 @@ __device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights
 
 // Write the digits of the first layer's weights to shared memory; returns the value of their last digit's unit.
 __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weights &weights) {
-  raise(shared.magnitudes, weights.magnitude());
+  block_atomic_max(shared.magnitudes, weights.magnitude());
   __syncthreads();
   const int exponent = exponent_of(shared.magnitudes[0]);
   weights.write(shared.weight_planes, power_of_two(BITS - exponent));

@@ -74,7 +74,7 @@ __device__ __forceinline__ void backward_hidden(const Shared &shared, const REAL
     shared.deltas[layer][row * UNITS + unit] = delta;
     magnitude = max(magnitude, magnitude_bits(delta));
   });
-  if (layer == 1) raise(shared.magnitudes + 1, magnitude);
+  if (layer == 1) block_atomic_max(shared.magnitudes + 1, magnitude);
   __syncthreads();
   add_products(shared.rows[layer + 1], 1, width, deltas, layer_activations, rows, width, units);
   add_products(shared.columns[layer + 1], above, 1, activations, shared.deltas[layer + 1], rows,

@@ -1,4 +1,5 @@
 // The last layer and the loss: every block has the rows of weights of its units, and computes some rows of a batch.
+// Blocks exchange values as flagged words, WORDS per value (grid.cuh).
 #pragma once
 #include "shared_arrays.cuh"
 
@@ -18,7 +19,8 @@ __device__ __forceinline__ void send_logits(const Exchange &exchange, const Shar
 // The rows of a batch for which a block computes the losses: blockIdx.x, blockIdx.x + gridDim.x, ..., in passes of a
 // row for each team of threads.
 struct LossRows {
-  int rows, size, team, member;  // threads of a team, at least a warp; this thread's team, and number in it
+  int rows, size;    // rows of the batch; threads of a team, at least a warp
+  int team, member;  // of this thread: its team, and its number in the team
 
   __device__ __forceinline__ LossRows(int rows) : rows(rows), size(BLOCK) {
     while (size > WARP && BLOCK / size * gridDim.x + blockIdx.x < rows) size /= 2;
@@ -27,7 +29,7 @@ struct LossRows {
   __device__ __forceinline__ int row(int pass) const {
     return blockIdx.x + (pass * (BLOCK / size) + team) * gridDim.x;
   }
-  // Whether any team has a row.
+  // Whether any team has a row in this pass.
   __device__ __forceinline__ bool has(int pass) const {
     return blockIdx.x + pass * (BLOCK / size) * gridDim.x < rows;
   }
@@ -37,8 +39,8 @@ struct LossRows {
   }
 };
 
-// Compute and send the losses and the last layer's deltas of the block's rows; `label` is that of the first pass, which
-// was loaded ahead.
+// Compute and send the losses and the last layer's deltas of the block's rows; `label`, loaded ahead, is that of this
+// thread's row in the first pass.
 __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shared &shared, const Network &network,
                                             const LossRows &loss_rows, int label, const long long *labels,
                                             const long long *order, REAL rate, unsigned flag) {
@@ -95,15 +97,16 @@ __device__ __forceinline__ void average_losses(REAL *loss, const Exchange &excha
 // Backward through the last layer: the deltas of the block's units of the last hidden layer, then the updates of its
 // rows of weights, of these units' biases and of the last layer's.
 //
-// Every lane of a warp has some of the sums over rows, and every warp some rows; then the warps' sums are added.
+// The sums are over rows: rows are distributed among warps, sums among a warp's lanes; then the warps' sums are added.
 __device__ __forceinline__ void backward_last(const Exchange &exchange, const Shared &shared, const Network &network,
                                               int rows, int chunk, unsigned flag) {
   const int hidden = network.layers - 1, units = network.units[hidden], warp = threadIdx.x / WARP;
-  const int lane = threadIdx.x % WARP, weights = (units + 1) * CLASSES, all = weights + units;
+  const int lane = threadIdx.x % WARP;
+  const int weight_count = (units + 1) * CLASSES, sum_count = weight_count + units;
   const REAL *activations = shared.activations[hidden];
   REAL *deltas = shared.deltas[hidden], *rows_of_weights = shared.rows[network.layers];
   REAL *sums = shared.warp_sums + warp * ((UNITS + 1) * CLASSES + UNITS);
-  for (int i = lane; i < all; i += WARP) sums[i] = 0;
+  for (int i = lane; i < sum_count; i += WARP) sums[i] = 0;
   for (int first = 0; first < rows; first += chunk) {
     const int count = min(chunk, rows - first);
     unsigned magnitude = 0;
@@ -120,26 +123,27 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
       deltas[index] = sum * network.slope(activations[index]);
       magnitude = max(magnitude, magnitude_bits(deltas[index]));
     }
-    if (hidden == 1) raise(shared.magnitudes + 1, magnitude);
+    // The largest delta sets the scale of the first layer's digits (digits.cuh).
+    if (hidden == 1) block_atomic_max(shared.magnitudes + 1, magnitude);
     __syncthreads();
-    for (int i = lane; i < all; i += WARP) {
-      const int unit = i < weights ? i / CLASSES : i - weights, column = i % CLASSES;
+    for (int i = lane; i < sum_count; i += WARP) {
+      const int unit = i < weight_count ? i / CLASSES : i - weight_count, column = i % CLASSES;
       REAL sum = 0;
 #pragma unroll 4
       for (int row = warp; row < count; row += WARPS) {
         const int index = (first + row) * UNITS + unit;
-        const REAL delta = i < weights ? shared.last_deltas[row * CLASSES + column] : deltas[index];
+        const REAL delta = i < weight_count ? shared.last_deltas[row * CLASSES + column] : deltas[index];
         sum += i < units * CLASSES ? activations[index] * delta : delta;
       }
       sums[i] += sum;
     }
     __syncthreads();  // the deltas of the chunk have been read
   }
-  for (int i = threadIdx.x; i < all; i += BLOCK) {
+  for (int i = threadIdx.x; i < sum_count; i += BLOCK) {
     REAL sum = 0;
     for (int w = 0; w < WARPS; ++w) sum += shared.warp_sums[w * ((UNITS + 1) * CLASSES + UNITS) + i];
     if (i < units * CLASSES) rows_of_weights[i] += sum;
-    else if (i < weights) shared.bias[network.layers][i - units * CLASSES] += sum;
-    else shared.bias[hidden][i - weights] += sum;
+    else if (i < weight_count) shared.bias[network.layers][i - units * CLASSES] += sum;
+    else shared.bias[hidden][i - weight_count] += sum;
   }
 }

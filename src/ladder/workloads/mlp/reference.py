@@ -13,7 +13,7 @@ import numpy as np
 from ladder.harness.validation import unit_roundoff
 
 NOISE = unit_roundoff(np.float32)
-# Correct variants stay within half the bound, because sums get the noise of sums whose terms all have one sign.
+# Correct variants stay within half the bound, because the noise of a sum assumes that its terms all have one sign.
 MARGIN = 4.0
 
 
@@ -25,8 +25,8 @@ def layer_sizes(sizes):
 def initial_parameters(sizes):
     """Weights (fan_in x fan_out) and biases by layer, float64 values that float32 holds exactly.
 
-    Weights are uniform in +-sqrt(6 / (fan_in + fan_out)) after Glorot and Bengio (2010), twice that for a ReLU's
-    variance after He et al. (2015); biases are zero.
+    Weights are uniform in +-sqrt(6 / (fan_in + fan_out)) after Glorot and Bengio (2010); for ReLU, their
+    variance is doubled, after He et al. (2015). Biases are zero.
     """
     generator = np.random.default_rng([sizes["seed"], 0])
     widths = layer_sizes(sizes)
@@ -127,10 +127,10 @@ def trajectory(sizes, dataset, noise=None):
         for start in range(0, sizes["images"], sizes["batch"]):
             index = visits[start : start + sizes["batch"]]
             x = scale_pixels(images[index])
-            loss, steps = gradients(parameters, x, labels[index], sizes["activation"], product)
+            loss, pairs = gradients(parameters, x, labels[index], sizes["activation"], product)
             losses[-1].append(loss)
-            pairs = zip(parameters, steps, strict=True)
-            parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in pairs]
+            updates = zip(parameters, pairs, strict=True)
+            parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in updates]
             if noise:
                 parameters = [(noise.update(w), noise.update(b)) for w, b in parameters]
         history.append(parameters)

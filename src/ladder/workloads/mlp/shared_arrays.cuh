@@ -26,7 +26,7 @@ struct Network {
 
 // Raise a word in shared memory, 0 at first, to the largest value that any thread of the block passes. All of them call
 // this; after the next __syncthreads(), they agree on the word.
-__device__ __forceinline__ void raise(unsigned *word, unsigned value) {
+__device__ __forceinline__ void block_atomic_max(unsigned *word, unsigned value) {
   value = __reduce_max_sync(~0u, value);
   if (threadIdx.x % WARP == 0) atomicMax(word, value);
 }

@@ -7,8 +7,8 @@ from ladder.workloads.backprop.paper.lines import BLOCKS, OTHER
 TITLE = "What each rung of back-propagation gains"
 CAPTION = """\
 Time of an epoch, rung by rung, with peers below; the first six rungs are compiled with `O2`. A dot is the median of a
-process, a tick the model's time, the wide line the time of the products at the best rate of any precision plus the
-time of reading the images twice. On the right: the median of the dots, the speed-up over the rung above with its 99 %
+process, a tick the model's time. The wide line is the time of the products at the best rate of any precision, plus
+that of reading the images twice. On the right: the median of the dots, the speed-up over the rung above with its 99 %
 interval, and the shares of the macro blocks where these were timed.
 """
 EXPERIMENTS = ("backprop_steps", "backprop_openmp", "backprop_kernels", "backprop_gpu")

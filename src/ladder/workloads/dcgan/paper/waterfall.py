@@ -7,8 +7,8 @@ from ladder.workloads.dcgan.paper.lines import PHASES
 TITLE = "What each rung of the generator gains"
 CAPTION = """\
 The time of a picture, rung by rung, peers below; `home` and `pytorch_home` also copy it to the host. A dot is the
-median of a process, a tick the model's time, the wide line the time of the work without zeros at the machine's best
-rate in any precision. On the right: the median of the dots, the speed-up over the rung above if both are of one
+median of a process, a tick the model's time. The wide line is the time of the work without zeros at the machine's
+best rate in any precision. On the right: the median of the dots, the speed-up over the rung above if both are of one
 ladder, with its 99 % interval, and the shares of the layers where these were timed separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_rungs", "dcgan_gpu", "dcgan_home", "dcgan_peers")

@@ -26,8 +26,8 @@ def peers(chapter):
         rows, group = study.largest_size(study.where(frame, batch=batch)), []
         for name, tuning in PEERS.items():
             for count, case in study.by_threads(select_rows(rows, tuning)).items():
-                of_ceiling = share(case, rates.products(host, DTYPE, count), 2)
-                group.append([str(batch), code(name), str(count), median(case), of_ceiling])
+                ceiling_share = share(case, rates.products(host, DTYPE, count), 2)
+                group.append([str(batch), code(name), str(count), median(case), ceiling_share])
         groups.append(group)
     return latex.table("rlrrr", ["Batch", "Training", "Threads", "Epoch", "of ceiling"], insert_rules(groups))
 
