@@ -45,8 +45,8 @@ def is_local(machine):
 def replicated_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest, None without one.
 
-    If the role's machine has fewer than MIN_CAMPAIGNS full campaigns of some case of the role, another published
-    machine with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full
+    If the role's machine has fewer than MIN_CAMPAIGNS full campaigns of some case of the role, it is replaced by
+    another published machine with as many cores and GPUs that has so many of all. A case of which no machine has a full
     campaign, because its processes take too long, doesn't count.
     """
     role_machine = chapter.machines[role]
