@@ -14,8 +14,8 @@ def kernels(reports):
         binary_cells(content) for content in sorted(contents, key=lambda content: [content[name] for name in order])
     ]
     head = ["Built for", "Variant", "Constants", "Registers", "Shared", "Occupancy", "Spills", "Warnings"]
-    nothing = "No kernel was built: a run that measures builds them."
-    return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows, nothing)
+    empty_text = "No kernel was built: a run that measures builds them."
+    return latex.long_table(r"ll>{\raggedright}p{0.27\linewidth}rrrrr", head, rows, empty_text)
 
 
 def binary_cells(report):

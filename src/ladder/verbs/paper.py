@@ -18,7 +18,7 @@ def run(options):
     for path in Path(options.texts).rglob("*.tex") if options.texts else ():
         name, text = str(path.relative_to(options.texts)), path.read_text(encoding="utf-8")
         if texts.get(name) != text and not has_text(sources / name, text):
-            origins[name] = path  # LaTeX's line numbers are those of the rendered text
+            origins[name] = path  # LaTeX's messages have line numbers of the rendered text, so they name that file
         texts[name] = text
     typesetting.build(options.source, options.inputs, folder, options.out, texts, origins)
 
