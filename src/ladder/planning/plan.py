@@ -240,7 +240,7 @@ def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
     return contents | {"digest": record.digest(contents)}
 
 
-def published_folders(choice: Sequence[str]) -> list[str]:
+def published_names(choice: Sequence[str]) -> list[str]:
     """The published folders, by their names, of the machines that a configuration's `published` names, and campaigns.
 
     A campaign that was measured in the working directory is this study's own, so it is always among them. Raises
