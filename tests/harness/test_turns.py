@@ -227,7 +227,7 @@ def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(s
 
 def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, capsys):
     measure("a")
-    path = campaigns.folder("a") / campaigns.NOTE
+    path = campaigns.folder("a") / campaigns.NOTE_NAME
     for key in ("name", "commit", "host"):
         note = json.loads(path.read_text())
         note.pop("digest", None)

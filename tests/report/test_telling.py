@@ -9,8 +9,9 @@ import pytest
 from ladder.errors import LadderError
 from ladder.report import verdict_table
 from ladder.report.latex import code
+from ladder.report.machine_choice import pick_machines
 from ladder.report.telling import chapter_study, claims, functions
-from ladder.report.telling.chapter_study import NotMeasured, phase_times_of_call, pick_machines
+from ladder.report.telling.chapter_study import NotMeasured, phase_times_of_call
 from ladder.report.telling.lines import (
     MAX,
     OFF,

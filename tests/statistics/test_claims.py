@@ -38,7 +38,7 @@ AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0
         (3.0, 4.2, (3.0, 4.0), "as claimed"),
         (4.5, 5.0, (1.0, 2.0), "more than claimed"),
         (1.4, 1.9, (1.0, 2.0), "as claimed"),
-        # However little: an effect within the margin has a direction all the same.
+        # A small effect has a direction too if its interval is beyond the threshold.
         (1.035, 1.053, FASTER, "as claimed"),
         (1.03, 1.2, FASTER, "as claimed"),
         (1.005, 1.2, FASTER, "undecided"),
@@ -53,7 +53,7 @@ AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0
         (1.9, 2.15, AT_MOST_2, "as claimed"),
         (1.9, 2.3, AT_MOST_2, "undecided"),
         (2.05, 2.15, AT_MOST_2, "less than claimed"),  # within the margin, but wholly beyond the bound
-        # From too few processes for an interval.
+        # The interval of too few processes.
         (0.0, math.inf, AT_MOST_2, "undecided"),
         (0.0, math.inf, AT_LEAST_3, "undecided"),
         (0.0, math.inf, EQUAL, "undecided"),
@@ -69,16 +69,16 @@ def test_the_whole_interval_decides_a_claim(low, high, claimed, verdict):
 
 
 def test_the_page_on_verdicts_has_the_rules_that_decide():
-    """On all intervals of a grid the words of the page, read from the top, give the verdict of the code."""
-    words = {word: text for word, (text, _) in verdict_page.RULES.items()}
-    assert list(words.items()) == list(RULES.items())
-    assert list(verdict_page.rows().items())[: len(words)] == list(words.items())
+    """Its first rule that holds gives the verdict of the code, for all intervals of a grid."""
+    rules = [(word, text) for word, (text, _) in verdict_page.RULES.items()]
+    assert rules == list(RULES.items())
+    assert list(verdict_page.rows().items())[: len(rules)] == rules
     ends = [0.4, 0.6, 0.95, 0.98, 0.995, 1.005, 1.05, 1.15, 1.9, 2.05, 2.15, 2.8, 2.9, 3.1, 3.4, 4.5, 9.0]
     claimed = [AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2, (2.0, 3.0), (0.3, 0.5), (0.3, 0.3)]
     for (low, high), (lower, *upper) in itertools.product(itertools.combinations(ends, 2), claimed):
         answer = decide(Ratio(math.sqrt(low * high), low, high), lower, *upper)
-        read = verdict_page.verdict(low, high, lower, *(upper or (math.inf,)))
-        assert read == answer.verdict, (low, high, lower, upper)
+        page_verdict = verdict_page.verdict(low, high, lower, *(upper or (math.inf,)))
+        assert page_verdict == answer.verdict, (low, high, lower, upper)
 
 
 @pytest.mark.parametrize("claimed", [AT_LEAST_3, ABOUT_3, AT_MOST_2])

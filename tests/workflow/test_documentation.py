@@ -187,7 +187,7 @@ def test_the_readmes_picture_shows_what_was_published():
 
 
 def test_the_page_and_the_paper_in_docs_are_up_to_date():
-    assert json.loads(documents.NOTE.read_text()) == documents.note(), "docs/ is out of date: run `make site`."
+    assert json.loads(documents.NOTE_PATH.read_text()) == documents.note(), "docs/ is out of date: run `make site`."
 
 
 def test_another_measurement_text_or_code_outdates_the_documents(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from ladder.workflow import page, paper
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-NOTE = DOCS / "site.json"
+NOTE_PATH = DOCS / "site.json"
 NAMES = [Path(path).name for path in (page.FILE, *page.DOCUMENTS)]
 # What the tables and the texts are made from, besides code.
 INPUTS = ("results/published/**/*.*", "config/config.yaml", "paper/*")
@@ -47,7 +47,7 @@ def note():
 def main():
     for name in NAMES:
         shutil.copyfile(ROOT / page.FOLDER / name, DOCS / name)
-    NOTE.write_text(json.dumps(note(), indent=1) + "\n")
+    NOTE_PATH.write_text(json.dumps(note(), indent=1) + "\n")
 
 
 if __name__ == "__main__":

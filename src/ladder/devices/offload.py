@@ -1,7 +1,7 @@
 """Arrays in host memory, work on GPUs; timed on the host, from the call to its return.
 
-The time includes copies to the GPUs and back. Only the GPUs' caches are flushed before; the host's needn't be, since
-the link to a GPU is slower than the host's memory.
+The time includes copies to the GPUs and back. Before a sample only the GPUs' caches are flushed; the host's needn't
+be, since the link to a GPU is slower than the host's memory.
 """
 
 from collections.abc import Callable

@@ -15,12 +15,12 @@ from ladder.errors import LadderError
 class Steps:
     """The timed and untimed steps of a run; `run` and `prepare` are lists of (phase, function).
 
-    `run` is timed both as one call and by phase. The one call is `at_once` if given, such as the launch of a graph.
+    `run` is timed as a whole and by phase. As a whole, `at_once` runs instead if given, such as the launch of a graph.
     `prepare` runs after the inputs have been written, outside the timed call: for example, a transposition or the first
     distribution of a matrix. It is only timed by phase.
 
-    `trace` makes one untimed run and returns rows (lane, name, start, end) that say when each part of it ran, in
-    seconds since the start of that run, see `traces.py`.
+    `trace` makes one untimed run and returns rows (lane, name, start, end) that say when each of its parts ran, in
+    seconds since its start; see `traces.py`.
     """
 
     run: list

@@ -179,7 +179,7 @@ def longest_path(case: Case, target: Target) -> str:
 
 
 @functools.cache
-def is_installed(library: str) -> bool | None:
+def is_installed(library: str) -> bool:
     """Whether a library could be imported, without importing it."""
     try:
         return importlib.util.find_spec(library) is not None
@@ -241,10 +241,11 @@ def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
 
 
 def published_names(choice: Sequence[str]) -> list[str]:
-    """The published folders, by their names, of the machines that a configuration's `published` names, and campaigns.
+    """The names of the published folders of some machines and of their campaigns.
 
-    A campaign that was measured in the working directory is this study's own, so it is always among them. Raises
-    LadderError for a machine of which nothing is published.
+    `choice` is the configuration's `published`: names of machines, or only "all" or "none". A campaign that was
+    measured in the working directory belongs to this study, so it is always included. Raises LadderError for a machine
+    of which nothing is published.
     """
     names = sorted(
         {
@@ -257,7 +258,7 @@ def published_names(choice: Sequence[str]) -> list[str]:
     machines = [name for name in names if "/" not in name]
     campaign_paths = {name: published.path_of(f"{name}/machine.json") for name in names if "/" in name}
     campaign_publications = {name: documents.read(path, "publication") for name, path in campaign_paths.items()}
-    known = sorted({*machines, *(note["machine"] for note in campaign_publications.values())})
+    known = sorted({*machines, *(publication["machine"] for publication in campaign_publications.values())})
     if choice in (["all"], ["none"]):
         choice = known if choice == ["all"] else []
     if missing := sorted(set(choice) - set(known)):
@@ -265,7 +266,7 @@ def published_names(choice: Sequence[str]) -> list[str]:
         raise LadderError(f"No measurements are published for {', '.join(missing)}; results/published has {contents}.")
     selected = [
         name
-        for name, note in campaign_publications.items()
-        if note["machine"] in choice or (campaigns.folder(Path(name).name) / campaigns.NOTE).is_file()
+        for name, publication in campaign_publications.items()
+        if publication["machine"] in choice or (campaigns.folder(Path(name).name) / campaigns.NOTE_NAME).is_file()
     ]
     return [*(name for name in choice if name in machines), *selected]

@@ -18,7 +18,7 @@ from ladder.records.files import write_atomically
 
 FOLDER = Path("results/campaigns")
 PUBLISHED = Path("results/published/campaigns")
-NOTE = "campaign.json"
+NOTE_NAME = "campaign.json"  # of the file with the CampaignNote
 VARIABLE = "LADDER_CAMPAIGN"  # the campaign of a run, for its jobs
 RUN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")  # the campaign of an ordinary run, as `new_name()` gives it
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
@@ -54,7 +54,7 @@ def name_to_continue(identity: Mapping[str, Any]) -> str:
 
     `identity` has the IDENTITY_KEYS. Raises LadderError for a note that can't be read.
     """
-    for path in sorted(FOLDER.glob(f"*/{NOTE}"), key=start_of, reverse=True):
+    for path in sorted(FOLDER.glob(f"*/{NOTE_NAME}"), key=start_of, reverse=True):
         note = documents.read(path, "campaign")
         if all(note[key] == identity[key] for key in IDENTITY_KEYS) and not is_published(path.parent.name):
             return path.parent.name
@@ -69,4 +69,4 @@ def start_of(path: Path) -> str:
 def begin(name: str, facts: dict[str, Any]) -> None:
     """Write the note of a new campaign; `facts` has the IDENTITY_KEYS and more, such as the driver."""
     note = {"name": name, "began": datetime.now(UTC).isoformat(timespec="seconds")} | facts
-    write_atomically(folder(name) / NOTE, json.dumps(note | {"digest": documents.digest(note)}, indent=1) + "\n")
+    write_atomically(folder(name) / NOTE_NAME, json.dumps(note | {"digest": documents.digest(note)}, indent=1) + "\n")

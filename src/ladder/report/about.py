@@ -34,9 +34,9 @@ def campaigns(study):
 
 
 def campaigns_and_hosts(study):
-    """The number of published campaigns, and of the hosts that they ran on, as `4 on 2 hosts`; None without any."""
+    """The number of published campaigns, and of the hosts that they ran on, as `4 campaigns on 2 hosts`, or None."""
     notes = [about["campaign"] for about in study.campaigns.values()]
-    return f"\\num{{{len(notes)}}} on {host_count(notes)}" if notes else None
+    return f"{pluralize(len(notes), 'campaign')} on {host_count(notes)}" if notes else None
 
 
 def host_count(notes):

@@ -4,12 +4,11 @@ The records of an ordinary run name one, too, but each of its cases is measured 
 """
 
 import copy
-from collections import Counter
 from dataclasses import replace
 
 from ladder.records import campaigns
+from ladder.report.machine_choice import replicated_machine
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.statistics.campaigns import MIN_CAMPAIGNS, MIN_PROCESSES
 from ladder.store import PUBLISHED
 
 CAMPAIGN = "a campaign"  # what a claim needs both of whose sides were measured
@@ -44,41 +43,6 @@ def of_own_campaigns(chapter):
     other.study, other.frames = study, {}
     other.machines = {role: study.for_machine(name) for role, name in names.items()}
     return other
-
-
-def replicated_machine(chapter, role):
-    """The name of the machine on which verdicts about a role rest, None without one.
-
-    If the role's machine has fewer than MIN_CAMPAIGNS full campaigns of some case of the role, another published
-    machine with as many cores and GPUs that has so many of all replaces it. A case of which no machine has a full
-    campaign, because its processes take too long, doesn't count.
-    """
-    role_machine = chapter.machines[role]
-    machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
-    alike = [machine for machine in machines if machine.description and size(machine) == size(role_machine)]
-    candidates = chapter.needs[role].machines(alike, chapter.sources)
-    counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}
-    cases = {case for counts in counts_of.values() for case in counts}
-    replication = {name: min((counts[case] for case in cases), default=0) for name, counts in counts_of.items()}
-    best = max(replication, key=replication.get, default=None)
-    is_replaced = replication.get(role_machine.subject, 0) < MIN_CAMPAIGNS <= replication.get(best, 0)
-    return best if is_replaced else role_machine.subject
-
-
-def size(machine):
-    """The numbers of cores and GPUs of a machine; None without a description."""
-    about = machine.description
-    return (about["cores"], len(about["gpus"])) if about else None
-
-
-def full_campaigns(chapter, role, machine):
-    """The number of a machine's campaigns with at least MIN_PROCESSES of a case, by case of the role, as a Counter."""
-    counts = Counter()
-    for rows in (source.rows(machine) for source in chapter.sources.values() if source.machine == role):
-        if "campaign" in rows:
-            processes = rows.groupby(["variant", "case", "campaign"])["process"].nunique()
-            counts |= Counter(processes[processes >= MIN_PROCESSES].index.droplevel("campaign"))
-    return counts
 
 
 def study_without_runs(study):

@@ -1,6 +1,7 @@
 """The table of verdicts on two kinds of machine: where verdicts don't rest on the machine of their chapter.
 
-`evidence.replicated_machine` says where that is so. The machine of the chapter has campaigns, too, but too few in full.
+`machine_choice.replicated_machine` says where that is so. The machine of the chapter has campaigns, too, but too few
+in full.
 """
 
 from ladder.report import chapters, latex, ratios, verdict_table

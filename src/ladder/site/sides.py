@@ -13,7 +13,7 @@ COLUMNS = ("a", "b", "case", "ratio", "low", "high", "verdict")
 
 @dataclass(frozen=True)
 class Side:
-    """A machine, or with a `campaign` what was measured on it then.
+    """The measurements on a machine: all of them, or those of one `campaign`.
 
     `times` are {(workload, variant, case): (index of the row, samples of each process)}.
     """
@@ -25,7 +25,7 @@ class Side:
 
     @property
     def name(self):
-        """The name by which a reader picks the side; several campaigns may begin in the same second."""
+        """The name by which a reader picks the side; with the commit, since campaigns may begin in the same second."""
         campaign = self.campaign.removeprefix(f"{self.machine.removesuffix(PUBLISHED)}_")
         return f"{self.machine}, campaign {campaign}, commit {self.commit[:7]}" if campaign else self.machine
 
@@ -37,10 +37,10 @@ def sides(cases):
         key, machine = tuple(row[name] for name in CASE), row["machine"]
         all_processes = [samples for *_, samples in row["processes"]]
         by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, all_processes))
-        of_campaigns = {}
+        samples_by_campaign = {}
         for campaign, commit, _, samples in row["processes"]:
-            of_campaigns.setdefault((campaign, commit), []).append(samples)
-        for (campaign, commit), processes in of_campaigns.items():
+            samples_by_campaign.setdefault((campaign, commit), []).append(samples)
+        for (campaign, commit), processes in samples_by_campaign.items():
             if campaign:
                 side = by_campaign.setdefault((machine, campaign), Side(machine, campaign, commit))
                 side.times.setdefault(key, (position, processes))
@@ -48,9 +48,10 @@ def sides(cases):
 
 
 def pairs(all_sides):
-    """[{COLUMNS}]: of each two comparable sides, by index, the ratio of their times of each case that both have.
+    """[{COLUMNS}], a row for each case that two comparable sides have both measured, with the ratio of their times.
 
-    `case` is the index of side a's row. The interval is that of independent processes at 99 %.
+    `a` and `b` are the indices of the sides, and `case` that of side a's row. The 99 % interval takes processes as
+    independent.
     """
     rows = []
     for (a, first), (b, second) in itertools.combinations(enumerate(all_sides), 2):
@@ -69,8 +70,8 @@ def are_comparable(first, second):
 
 def compare(first, second):
     """The comparison of a case of two sides, as in COLUMNS; low and high are None with too few processes."""
-    (position, times), (_, others) = first, second
-    ratio = quotients.quotient(times, others)
+    (position, first_times), (_, second_times) = first, second
+    ratio = quotients.quotient(first_times, second_times)
     return {
         "case": position,
         "ratio": number(ratio.value),

@@ -12,8 +12,8 @@ def rows(study):
 
     `name` is that of a campaign or a machine, and `when` says when it was measured.
     """
-    of_campaigns = [campaign_row(name, about) for name, about in study.campaigns.items()]
-    return [*of_campaigns, *(machine_row(study, name) for name in study.machines() if name in study.descriptions)]
+    campaign_rows = [campaign_row(name, about) for name, about in study.campaigns.items()]
+    return [*campaign_rows, *(machine_row(study, name) for name in study.machines() if name in study.descriptions)]
 
 
 def campaign_row(name, about):

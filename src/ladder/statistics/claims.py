@@ -1,6 +1,7 @@
 """Verdicts on claims about ratios, by RULES.
 
-Two constants serve all verdicts: beyond THRESHOLD a ratio has a direction, and within MARGIN two values agree.
+Two constants of `verdicts.py` serve all of them: a ratio has a direction beyond THRESHOLD, and two values agree within
+MARGIN.
 """
 
 import math
@@ -29,7 +30,7 @@ RULES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """The verdict, one of WORDS, on the claim that a ratio lies between `lower` and `upper`.
+    """The verdict, one of VERDICTS, on the claim that a ratio lies between `lower` and `upper`.
 
     `ratio` is the measured ratio, None if it was not measured; `detectable` is the smallest relative difference that
     the measurements could have detected.
@@ -51,7 +52,7 @@ def decide(ratio: Ratio | None, lower: float, upper: float = math.inf) -> Answer
     | at least c times | c, inf |
     | about c times | c, c |
     | equal | 1, 1 |
-    | at most c times, of a time over its lower bound | 0, c |
+    | a time is at most c times its lower bound | 0, c |
 
     A claim below 1 is that of the reciprocal ratio. Raises LadderError for a claim that says nothing.
     """
@@ -92,7 +93,7 @@ def decide_equality(ratio: Ratio) -> str:
 def decide_speed_up(ratio: Ratio, lower: float, upper: float) -> str:
     """The verdict on a claim of a speed-up, of at least `lower` times if `upper` is infinite."""
     outcome = outcome_of(ratio.low, ratio.high)
-    if outcome == FASTER:  # the other side is
+    if outcome == FASTER:  # the side that is claimed to be slower
         return OPPOSITE
     if outcome == EQUAL:
         return NO_EFFECT

@@ -34,7 +34,7 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
     samples are compared. Raises LadderError, and writes nothing, if there is no record, if one isn't of this
     campaign, its commit or its host, or if other hardware is published under the machine's label.
     """
-    note = documents.read(campaigns.folder(name) / campaigns.NOTE, "campaign")
+    note = documents.read(campaigns.folder(name) / campaigns.NOTE_NAME, "campaign")
     paths = sorted(campaigns.folder(name).glob("records/*/*/*/*.json"))
     records = {path: record.read(path) for path in paths}
     records = {path: content for path, content in records.items() if key_of(content) in experiments}

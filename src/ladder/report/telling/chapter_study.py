@@ -6,14 +6,13 @@ Text, tables, figures and claims of a chapter share one ChapterStudy. Missing me
 import importlib
 import importlib.util
 from dataclasses import replace
-from functools import partial
 
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
 from ladder.report.figures import methods
+from ladder.report.machine_choice import pick_machines
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
-from ladder.store import PUBLISHED
 from ladder.store import study as queries
 
 PHASES_TOLERANCE = 1.2  # phases are the parts of a call if their sum and its time differ by less than this factor
@@ -57,41 +56,6 @@ def look_up(kind, name, values):
     if name not in values:
         raise LadderError(f"There is no {kind} {name!r}.{did_you_mean(name, values)}")
     return values[name]
-
-
-def pick_machines(study, needs, sources):
-    """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
-
-    One machine gets all shared roles (neither `separate` nor `widest`) that it meets. Machines rank by: meeting the
-    first two, being this build's, the number of campaigns, the number of roles met. Any other role goes to the machine
-    that meets it, this build's before a published one, with the most campaigns of that role, and then of all.
-    """
-    machines = [study.for_machine(name) for name in study.machines()]
-    candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
-    names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
-    shared_roles = [role for role, need in needs.items() if not (need.separate or need.widest)]
-
-    def campaigns(machine, roles):
-        frames = [sources[name].rows(machine) for role in roles for name in needs[role].sources]
-        return max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
-
-    def rank(machine):
-        meets = [machine.subject in names[role] for role in shared_roles]
-        return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
-
-    def rank_in(role, machine):
-        return is_local(machine), campaigns(machine, [role]), campaigns(machine, needs)
-
-    best, picked = max(machines, key=rank, default=None), {}
-    for role, candidates in candidates_of.items():
-        preferred = [machine for machine in candidates if machine is best and role in shared_roles] or candidates
-        picked[role] = max(preferred, key=partial(rank_in, role), default=study.for_machine(None))
-    return picked
-
-
-def is_local(machine):
-    """Whether a study about one machine is about that of this build."""
-    return not machine.subject.endswith(PUBLISHED)
 
 
 class ChapterStudy:

@@ -15,6 +15,7 @@
 #include "vector.cuh"
 
 constexpr int PARTIAL_VECTORS = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // of sums that a cluster exchanges
+// TILES is the number of vectors of both operands' tiles in both buffers; the exchanged sums overwrite them.
 constexpr int SHARED_VECTORS = TILES > PARTIAL_VECTORS ? TILES : PARTIAL_VECTORS;
 static_assert(SHARED_VECTORS <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
@@ -25,8 +26,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   if (blockIdx.z >= BLOCKS_PER_TILE) return;
   const int row = blockIdx.y * BM, column = blockIdx.x * BN;
-  // Tiles are copied in vectors if the rows of the matrix are aligned to them, but only of a matrix that is contiguous
-  // along m or n: load() transposes the others element by element.
+  // load() copies vectors if the matrix is contiguous along m or n and its rows are aligned. It transposes any other
+  // matrix element by element.
   const bool a_wide = m % V == 0 && is_aligned(a), b_wide = n % V == 0 && is_aligned(b);
   const int tiles = (k - 1) / BK + 1, tiles_per_block = (tiles - 1) / BLOCKS_PER_TILE + 1;
   const int first = min(int(blockIdx.z) * tiles_per_block, tiles), last = min(first + tiles_per_block, tiles);

@@ -15,14 +15,15 @@ struct Chunk {
 // chunks from the first to the last (forward) and back (for the gradient). The last one stays for its second use; the
 // others are copied again.
 //
-// Two buffers of (chunk, PIXELS) bytes and 16 more, which are read but multiplied by 0, alternate: while a block
-// multiplies a chunk, it copies the next one to the other buffer. Each thread copies one vector before each multiply(),
-// because copying everything at once would stall on the L2 cache.
+// There are two buffers, each of (chunk, PIXELS) bytes and 16 bytes of padding, which are read but multiplied by 0.
+// While a block multiplies a chunk, it copies the next one to the other buffer. Each thread copies one vector before
+// each multiply(), because copying everything at once would stall on the L2 cache.
 struct ImageStream {
-  const unsigned char *pixels;
-  const long long *order;
+  const unsigned char *pixels;  // of all images
+  const long long *order;       // the images' indices, in the order of training
   unsigned *buffers;
   int *image_indices;  // (2, chunk): those of a copy's images, a row for each buffer
+  // Numbers: of all images, of images in a batch, of rows in a chunk, of chunks in a batch.
   int images, batch, chunk, chunks;
   int step = 0, copy = 0;  // of the next copy; `copy` is from 0 to 2 * chunks - 2
   int image_index = 0;     // of image threadIdx.x of the next copy
@@ -90,9 +91,9 @@ struct ImageStream {
     end_copy();
   }
 
-  // Wait for the chunk of a step's use, which is from 0 to 2 * chunks - 1; the first half is the forward pass. No copy
-  // is pending then, so the caller may begin the next one, except at use = chunks, the second use of the last chunk,
-  // when both buffers are still needed.
+  // Wait for a chunk. A step uses chunks 2 * chunks times, from use = 0; the first half is the forward pass. No copy
+  // is pending afterwards, so the caller may begin the next one, except at use = chunks, the second use of the last
+  // chunk, when both buffers are still needed.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
     wait_for_copies();
     share_indices();

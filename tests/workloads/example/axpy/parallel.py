@@ -14,6 +14,6 @@ def axpy(factor, x, y, out):
 
 
 def setup(problem, *, threads: int):
-    """One pass."""
+    """One pass over the arrays."""
     factor = problem.x.dtype.type(FACTOR)
     return lambda: axpy(factor, problem.x, problem.y, problem.out)

@@ -16,5 +16,5 @@ def multiply(starts, indices, entries, x, out):
 
 
 def setup(problem, *, threads: int):
-    """One pass."""
+    """The timed product."""
     return lambda: multiply(problem.starts, problem.indices, problem.entries, problem.x, problem.out)

@@ -1,4 +1,4 @@
-"""A batch of the deep network by the products of the earlier study, stacked by operation."""
+"""A batch of the deep network by the implementations of the earlier study, stacked by operation."""
 
 from ladder.report.figures import looks
 from ladder.report.telling import phase_bars
@@ -7,7 +7,7 @@ from ladder.workloads.mlp.paper.lines import PEAK
 
 TITLE = "A batch by all methods, on the CPU and on the GPU"
 CAPTION = """\
-The time of a batch of the deep network with each product of the earlier study (on the CPU, on one thread and on
+The time of a batch of the deep network with each implementation of the earlier study (on the CPU: one thread and
 twelve), stacked by operation: `nn` is the forward pass, `tn` the gradient of the weights, `nt` the delta. Each panel
 has its own scale. A dot is the whole call with its 95 % interval, hollow if not converged. On the GPU, kernels are
 launched one by one. If the sum of the operations, timed one by one, differs from the call by more than a fifth, only
