@@ -38,7 +38,7 @@ def rows_of(case, processes, experiment="gemv_threads", **columns):
 
 def publish(machine, rows, campaign=None):
     """Publish rows below the working directory, as those of a machine or of one of its campaigns."""
-    folder = data_package.ROOT / (f"campaigns/{campaign}" if campaign else machine)
+    folder = data_package.PUBLISHED_FOLDER / (f"campaigns/{campaign}" if campaign else machine)
     folder.mkdir(parents=True)
     frame = pd.DataFrame(rows).assign(machine=machine)
     if campaign:

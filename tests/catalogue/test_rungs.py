@@ -82,4 +82,4 @@ def test_variants_are_found_in_folders_of_the_configuration_and_the_environment(
 
 def test_a_missing_folder_of_variants_is_refused(tmp_path):
     with pytest.raises(LadderError, match=r"There is no folder .*/kernls, which `variant_folders` or LADDER_VARIANTS"):
-        locations.search_folders([tmp_path, tmp_path / "kernls"])
+        locations.set_variant_folders([tmp_path, tmp_path / "kernls"])

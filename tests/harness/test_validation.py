@@ -81,7 +81,7 @@ def test_short_sums_have_a_reference_with_more_bits():
     [(1, "float32", 7), (1024, "float32", 7), (1025, "float32", 6), (2**22, "float32", 1), (2**30, "float64", 7)],
 )
 def test_sums_of_products_of_whole_numbers_fit_in_a_type(length, dtype, bits):
-    assert validation.whole_bits(length, dtype) == bits
+    assert validation.integer_bits(length, dtype) == bits
     largest = np.asarray(length * 2.0 ** (2 * bits), dtype)
     assert largest == length * 2 ** (2 * bits)
     assert largest - np.asarray(1, dtype) != largest  # and so does every whole number below
@@ -89,12 +89,12 @@ def test_sums_of_products_of_whole_numbers_fit_in_a_type(length, dtype, bits):
 
 def test_sums_too_long_for_whole_numbers_are_refused():
     with pytest.raises(LadderError, match="Sums of 4194305 products of whole numbers aren't exact in float32"):
-        validation.whole_bits(2**22 + 1, "float32")
+        validation.integer_bits(2**22 + 1, "float32")
 
 
 def test_whole_numbers_are_multiples_within_one():
     array = np.empty((100, 100), "float32")
-    validation.whole_numbers(np.random.default_rng(1), array, 3)
+    validation.fill_with_integers(np.random.default_rng(1), array, 3)
     assert set((array * 8).ravel()) == set(range(-8, 9))
 
 

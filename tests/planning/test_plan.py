@@ -66,7 +66,7 @@ def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):
     name = variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
-    for run in (lambda: locations.search_folders([tmp_path]), lambda: soundness.require_sound(case)):
+    for run in (lambda: locations.set_variant_folders([tmp_path]), lambda: soundness.require_sound(case)):
         with pytest.raises(LadderError, match=r"gemm/latin.py isn't text in UTF-8"):
             run()
 
@@ -316,7 +316,7 @@ def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
     name = variant("edited", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(p): return 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
-    locations.search_folders([tmp_path])
+    locations.set_variant_folders([tmp_path])
     assert name in workloads.variants("gemm")
     assert len(plan_experiment({name: {}})) == 1
 
@@ -422,23 +422,23 @@ def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
         (tmp_path / "campaigns" / campaign).mkdir(parents=True)
         note = {"machine": machine, "description": about | {"libraries": {}}, "campaign": {"name": campaign}}
         (tmp_path / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
-    assert plan.published_folders(["all"]) == ["box", "campaigns/a", "campaigns/b"]
-    assert plan.published_folders(["box"]) == ["box", "campaigns/a"]
-    assert plan.published_folders(["other"]) == ["campaigns/b"]
-    assert plan.published_folders(["none"]) == []
+    assert plan.published_names(["all"]) == ["box", "campaigns/a", "campaigns/b"]
+    assert plan.published_names(["box"]) == ["box", "campaigns/a"]
+    assert plan.published_names(["other"]) == ["campaigns/b"]
+    assert plan.published_names(["none"]) == []
     own = tmp_path.parent / "campaigns/b"
     own.mkdir(parents=True)
-    assert plan.published_folders(["none"]) == []
+    assert plan.published_names(["none"]) == []
     (own / "campaign.json").touch()  # it was measured here
-    assert plan.published_folders(["none"]) == ["campaigns/b"]
-    assert plan.published_folders(["box"]) == ["box", "campaigns/a", "campaigns/b"]
+    assert plan.published_names(["none"]) == ["campaigns/b"]
+    assert plan.published_names(["box"]) == ["box", "campaigns/a", "campaigns/b"]
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
-        plan.published_folders(["box", "empty"])
+        plan.published_names(["box", "empty"])
     monkeypatch.setenv(published.PROJECT_VARIABLE, str(tmp_path.parents[1]))
     (tmp_path.parents[1] / "own/results/published/box").mkdir(parents=True)
     monkeypatch.chdir(tmp_path.parents[1] / "own")
     Path("results/published/box/machine.json").touch()
-    assert plan.published_folders(["all"]) == ["box", "campaigns/a", "campaigns/b"]
+    assert plan.published_names(["all"]) == ["box", "campaigns/a", "campaigns/b"]
     assert published.path_of("box/machine.json") == Path("results/published/box/machine.json")
     assert published.path_of("campaigns/a") == Path("../results/published/campaigns/a")
     assert published.path_of("nowhere") == Path("results/published/nowhere")
@@ -525,7 +525,7 @@ def test_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path)
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):
         with pytest.raises(LadderError, match="There is no folder"):
-            locations.search_folders([folder])
+            locations.set_variant_folders([folder])
     assert "There is no workload" in refusal_of({"blas": {}}, workload="x" * 3000)
     assert "There is no variant" in refusal_of({"x" * 3000: {}})
     with pytest.raises(LadderError, match="too long"):

@@ -14,7 +14,7 @@ from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError
 from ladder.store import TABLES, columns, data_package, published_index
 
-PUBLISHED = ROOT / data_package.ROOT
+PUBLISHED = ROOT / data_package.PUBLISHED_FOLDER
 PACKAGE = json.loads((PUBLISHED / data_package.FILE_NAME).read_text(encoding="utf-8"))
 VALUES = {
     "string": lambda column: column,
@@ -85,7 +85,7 @@ def test_a_type_is_the_narrowest_that_fits(values, declared, kind):
 def folder(tmp_path, monkeypatch):
     """The published folder of a machine with one table, of a workload that describes nothing."""
     monkeypatch.chdir(tmp_path)
-    path = data_package.ROOT / "here"
+    path = data_package.PUBLISHED_FOLDER / "here"
     path.mkdir(parents=True)
     row = {"machine": "here", "experiment": "e", "workload": "stranger", "variant": "v", "case": "z=1", "z": 1}
     row |= {"LANG_X": "C", "phase": "total", "seconds": 0.5}
@@ -99,9 +99,9 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_column_that_nothing_describes_says_so(folder):
     main(["package"])
-    resource, checks = json.loads(Path(data_package.ROOT, data_package.FILE_NAME).read_text(encoding="utf-8"))[
-        "resources"
-    ]
+    resource, checks = json.loads(
+        Path(data_package.PUBLISHED_FOLDER, data_package.FILE_NAME).read_text(encoding="utf-8")
+    )["resources"]
     assert checks["rows"] == 0
     described = {field["name"]: field for field in resource["schema"]["fields"]}
     assert "stranger, which doesn't say more" in described["z"]["description"]
@@ -112,7 +112,7 @@ def test_a_column_that_nothing_describes_says_so(folder):
         "description": columns.TABLES["samples"]["seconds"].meaning,
         "unit": "s",
     }
-    assert "`here`" in Path(data_package.ROOT, "README.md").read_text(encoding="utf-8")
+    assert "`here`" in Path(data_package.PUBLISHED_FOLDER, "README.md").read_text(encoding="utf-8")
 
 
 def test_a_damaged_table_is_named(folder):
@@ -120,7 +120,7 @@ def test_a_damaged_table_is_named(folder):
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(LadderError, match=r"here/samples\.csv\.gz can't be read"):
         published_index.write()
-    assert not Path(data_package.ROOT, data_package.FILE_NAME).exists()
+    assert not Path(data_package.PUBLISHED_FOLDER, data_package.FILE_NAME).exists()
 
 
 def test_every_table_has_descriptions_and_a_key_of_described_columns():

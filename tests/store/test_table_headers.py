@@ -13,7 +13,7 @@ from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.store import TABLES, collect, data_package, headers, publish, table_files
 
-PUBLISHED = ROOT / data_package.ROOT
+PUBLISHED = ROOT / data_package.PUBLISHED_FOLDER
 ROW = {"machine": "here", "experiment": "e", "workload": "gemv", "variant": "v", "case": 'a="1,2"', "seconds": 0.1}
 
 
@@ -63,7 +63,7 @@ def test_a_collected_table_without_rows_has_a_header(tmp_path, table):
 
 def test_the_verb_package_completes_published_tables_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = data_package.ROOT / "here"
+    folder = data_package.PUBLISHED_FOLDER / "here"
     folder.mkdir(parents=True)
     row = ROW | {"phase": "total"}
     (folder / "samples.csv.gz").write_bytes(gzip.compress(pd.DataFrame([row]).to_csv(index=False).encode()))

@@ -49,7 +49,7 @@ def main():
 
 def describe(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
-    locations.search_folders(config["variant_folders"])
+    locations.set_variant_folders(config["variant_folders"])
     machines = targets.this_machine(config)
     planned = plan.plan(config, machines)
     (experiment,) = {item.experiment for item in planned}

@@ -23,7 +23,7 @@ SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp")
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
-# So large that m n k exceeds `gemm.FULL_CHECK` and rows are sampled.
+# So large that m n k exceeds `gemm.MAX_FULL_CHECK_FMAS` and rows are sampled.
 BIG = {"m": 301, "n": 257, "k": 263}
 
 
@@ -258,7 +258,7 @@ def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_anywhere():
     assert is_right(problem, round=1)
     sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
     row = next(row for row in range(BIG["m"]) if row not in sampled)
-    right, unit = problem.out[row, -1], 4.0 ** -validation.whole_bits(BIG["k"] + 1, problem.sizes["dtype"])
+    right, unit = problem.out[row, -1], 4.0 ** -validation.integer_bits(BIG["k"] + 1, problem.sizes["dtype"])
     for wrong, names in (
         (np.nextafter(right, np.inf), {"whole numbers"}),
         (right + unit, {"rows projected, whole numbers", "columns projected, whole numbers"}),

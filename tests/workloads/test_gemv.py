@@ -228,7 +228,7 @@ def pointers(*arrays):
     return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
 
 
-def whole_numbers(n, m):
+def integer_inputs(n, m):
     """A matrix and a vector whose product is exact."""
     generator = np.random.default_rng(n * m)
     return generator.integers(-9, 9, (n, m)).astype(float), generator.integers(-9, 9, m).astype(float)
@@ -254,7 +254,7 @@ def run_kernel(request, tmp_path_factory):
 @pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 17), (17, 1), (4, 4), (5, 3), (17, 13), (8, 12)])
 def test_indices_are_right_at_every_edge_and_nothing_beyond_is_written(run_kernel, n, m):
-    matrix, x = whole_numbers(n, m)
+    matrix, x = integer_inputs(n, m)
     y, transposed = run_kernel(matrix, x)
     np.testing.assert_array_equal(y[:n], matrix @ x)
     assert np.isnan(y[n:]).all()
@@ -274,7 +274,7 @@ def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team,
     divide = workloads.load_variant("gemv", "cuda_warp").divide
     split_cases = 0
     for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
-        matrix, x = whole_numbers(n, m)
+        matrix, x = integer_inputs(n, m)
         for wide in [0] if m % 2 else [0, 1]:
             groups, parts, columns = divide(n, m, 1 + wide, 1, **tiling)
             split_cases += parts > 1

@@ -25,18 +25,18 @@ from ladder.workloads.tconv import implicit, implicit_tensor, operands
 HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("tconv")  # one worker, so that its functions are compiled once
 DTYPES = ("float32", "float64")
-# images, h, c, k: one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
+# (images, h, c, k): one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
 SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 33))
 LARGE = (7, 9, 80, 70)  # too large for a check of every element
-MANY_COLUMNS = (1, 33, 5, 3)  # more than the rows and columns of a block
-FULL_COLUMNS = (1, 3, 6, 4)  # as many channels as fill the columns of the products of cuda_window_mma
+MANY_COLUMNS = (1, 33, 5, 3)  # an image larger than a block
+FULL_COLUMNS = (1, 3, 6, 4)  # four channels fill the columns of the products of cuda_window_mma
 HOST_TUNINGS = {"loops": {}, "parity": {}, "blas": {"block": 64}, "tuned": {}, "pytorch": {}}
 SMALL_BLOCKS = {"channels": 2, "columns": 4, "rows": 4}
-TILE = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
-NARROW = {"bm": 32, "bn": 12, "bk": 8, "tm": 4, "tn": 4, "parities": 4}
-WARPS = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
-PAIRS = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
-NARROW_WARPS = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
+TILING = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 1}
+NARROW_TILING = {"bm": 32, "bn": 12, "bk": 8, "tm": 4, "tn": 4, "parities": 4}
+WARP_TILING = {"bm": 32, "bn": 32, "wm": 16, "wn": 16, "stages": 2, "parities": 1}
+PAIRED_TILING = {"bm": 32, "bn": 32, "bk": 8, "tm": 4, "tn": 4, "parities": 2}
+NARROW_WARP_TILING = {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 3, "parities": 4}
 # (variant, dtype, tuning) of kernels that are emulated on the CPU.
 EMULATED_KERNELS = (
     pytest.param("cuda_naive", "float32", SMALL_BLOCKS, marks=pytest.mark.exhaustive),
@@ -47,14 +47,16 @@ EMULATED_KERNELS = (
     pytest.param("cuda_im2col", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
     ("cuda_col2im", "float32", {"product": "cuda_columns", "block": 2}),
     pytest.param("cuda_col2im", "float64", {"product": "cuda_shared", "block": 100}, marks=pytest.mark.slow),
-    ("cuda_implicit", "float32", TILE),
-    pytest.param("cuda_implicit", "float32", PAIRS, marks=pytest.mark.exhaustive),
-    pytest.param("cuda_implicit", "float32", NARROW, marks=pytest.mark.slow),
-    pytest.param("cuda_implicit", "float64", TILE, marks=pytest.mark.exhaustive),
-    pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32"}, marks=pytest.mark.exhaustive),
-    pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "bfloat16"}, marks=pytest.mark.exhaustive),
-    pytest.param("cuda_implicit_mma", "float32", WARPS | {"math": "tf32", "parities": 2}, marks=pytest.mark.exhaustive),
-    pytest.param("cuda_implicit_mma", "float32", NARROW_WARPS | {"math": "tf32"}, marks=pytest.mark.slow),
+    ("cuda_implicit", "float32", TILING),
+    pytest.param("cuda_implicit", "float32", PAIRED_TILING, marks=pytest.mark.exhaustive),
+    pytest.param("cuda_implicit", "float32", NARROW_TILING, marks=pytest.mark.slow),
+    pytest.param("cuda_implicit", "float64", TILING, marks=pytest.mark.exhaustive),
+    pytest.param("cuda_implicit_mma", "float32", WARP_TILING | {"math": "tf32"}, marks=pytest.mark.exhaustive),
+    pytest.param("cuda_implicit_mma", "float32", WARP_TILING | {"math": "bfloat16"}, marks=pytest.mark.exhaustive),
+    pytest.param(
+        "cuda_implicit_mma", "float32", WARP_TILING | {"math": "tf32", "parities": 2}, marks=pytest.mark.exhaustive
+    ),
+    pytest.param("cuda_implicit_mma", "float32", NARROW_WARP_TILING | {"math": "tf32"}, marks=pytest.mark.slow),
     pytest.param("cuda_window", "float32", {"rows": 4}, marks=pytest.mark.slow),
     ("cuda_window_mma", "float32", {"rows": 8, "math": "tf32"}),
     pytest.param("cuda_window_mma", "float32", {"rows": 6, "math": "bfloat16"}, marks=pytest.mark.slow),
@@ -80,11 +82,11 @@ def failed_checks(problem, precision=None):
     return {check.name for check in tconv.check(problem.sizes, *arguments)[0] if not check.passed}
 
 
-def defined_result(image, weights, bias, before=3, between=2, flip=True):
+def defined_result(image, weights, bias, padding=3, stride=2, flip=True):
     """The result by the definition: zeros between and around pixels, and a correlation with the filter reversed."""
     images, h, _, c = image.shape
     inserted = np.zeros((images, 2 * h + 4, 2 * h + 4, c))
-    pixels = slice(before, before + 2 * h - 1, between)
+    pixels = slice(padding, padding + 2 * h - 1, stride)
     inserted[:, pixels, pixels] = image
     reversed_filter = weights[::-1, ::-1] if flip else weights
     windows = np.lib.stride_tricks.sliding_window_view(inserted, (5, 5), axis=(1, 2))
@@ -145,7 +147,7 @@ def drop_last_image(image, weights, bias):
 
 FAULTS = {
     "filter not reversed": lambda *inputs: defined_result(*inputs, flip=False),
-    "padding of 2 and 3": lambda *inputs: defined_result(*inputs, before=2),
+    "padding of 2 and 3": lambda *inputs: defined_result(*inputs, padding=2),
     "rows and columns swapped": lambda image, weights, bias: defined_result(image, weights.swapaxes(0, 1), bias),
     "third channel dropped": drop_channel,
     "last image missing": drop_last_image,
@@ -168,33 +170,34 @@ def test_a_fault_is_noticed(fault, shape):
 
 def test_every_element_of_a_large_result_takes_part():
     problem = problem_of(LARGE)
-    right = defined_result(problem.image, problem.filter, problem.bias)
+    expected = defined_result(problem.image, problem.filter, problem.bias)
     generator = np.random.default_rng(1)
     for _ in range(20):
-        problem.out[...] = right
-        index = tuple(generator.integers(0, length) for length in right.shape)
+        problem.out[...] = expected
+        index = tuple(generator.integers(0, length) for length in expected.shape)
         problem.out[index] += 0.05
         assert failed_checks(problem), index
 
 
-KERNELS = {
+# The names of the kernels in the source of a variant; others have one, `convolve`.
+KERNEL_NAMES = {
     "cuda_im2col": ("gather", "add_bias"),
     "cuda_col2im": ("add_up",),
     "cuda_implicit_mma": ("tf32_to_float32", "tf32_operands", "bfloat16_to_float32", "bfloat16_operands"),
     "cuda_window": tuple(f"to{k}_{result}" for k in (1, 2, 3, 4) for result in ("float32", "uint8")),
     "cuda_window_mma": tuple(
-        f"{math}_{what}" for math in ("tf32", "bfloat16") for what in ("operands", "to_float32", "to_uint8")
+        f"{math}_{suffix}" for math in ("tf32", "bfloat16") for suffix in ("operands", "to_float32", "to_uint8")
     ),
 }
-KERNELS |= {f"cuda_{name}": ("gemm_nn", "gemm_tn", "gemm_nt") for name in ("shared", "columns")}
-KERNELS["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  # of `dcgan`
+KERNEL_NAMES |= {f"cuda_{name}": ("gemm_nn", "gemm_tn", "gemm_nt") for name in ("shared", "columns")}  # of `gemm`
+KERNEL_NAMES["cuda"] = ("to_float32", "project_to_float32", "project_to_bfloat16")  # of `dcgan`
 
 
 @cache
 def kernels(workload, variant, dtype, shared_bytes, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
-        macros = emulator.kernel_macros(KERNELS.get(variant, ("convolve",)), shared_bytes)
+        macros = emulator.kernel_macros(KERNEL_NAMES.get(variant, ("convolve",)), shared_bytes)
         return emulator.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
 
 
@@ -245,14 +248,14 @@ def run_layer(problem, variant, result, activation="tanh", **tuning):
 
 
 def is_truncated(problem, variant, **tuning):
-    """Whether the 8-bit results of a layer are its float32 results, truncated."""
+    """Whether a layer's 8-bit results are its float32 results, scaled to [0, 255] and truncated."""
     results = run_layer(problem, variant, "float32", **tuning)
     assert results.min() < -0.5
     assert results.max() > 0.5
     return np.array_equal(run_layer(problem, variant, "uint8", **tuning), ((results + 1) / 2 * 255).astype(np.uint8))
 
 
-# images, h, c, k: every number of channels k, rows that are aligned to vectors of bytes and others.
+# (images, h, c, k): every number of channels k; rows aligned to vectors of bytes, and others that aren't.
 BYTE_SHAPES = [(2, h, 5, k) for h in (3, 4) for k in (1, 2, 3, 4)] + [(1, 6, 9, 3), MANY_COLUMNS]
 
 
@@ -267,13 +270,13 @@ def test_layers_write_uint8_in_emulation(monkeypatch, variant, tuning):
         assert is_truncated(problem_of(shape), variant, **arguments), shape
 
 
-BY_PRODUCTS = ("cuda_im2col", "cuda_col2im")
+EXPLICIT_PRODUCT_VARIANTS = ("cuda_im2col", "cuda_col2im")
 
 
 @pytest.mark.slow
 @emulator.needs_compiler
 @pytest.mark.parametrize("activation", ["none", "relu", "tanh"])
-@pytest.mark.parametrize("variant", BY_PRODUCTS)
+@pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_layers_by_explicit_products_apply_the_activation(monkeypatch, variant, activation):
     """In blocks of two images, for fewer images than the problem's."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
@@ -289,7 +292,7 @@ def test_layers_by_explicit_products_apply_the_activation(monkeypatch, variant, 
     assert np.isnan(problem.out[3:]).all()
 
 
-@pytest.mark.parametrize("variant", BY_PRODUCTS)
+@pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_a_matrix_larger_than_gpu_memory_is_refused(variant):
     def empty(shape, dtype):
         raise MemoryError("Out of memory")
@@ -301,13 +304,13 @@ def test_a_matrix_larger_than_gpu_memory_is_refused(variant):
         workloads.load_variant("tconv", variant).setup(problem, product="cuda_columns", block=2)
 
 
-@pytest.mark.parametrize("variant", BY_PRODUCTS)
+@pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_a_variant_of_gemm_without_product_is_refused(variant):
     with pytest.raises(LadderError, match="gemm/cublas_mixed has no `product`"):
         workloads.load_variant("tconv", variant).setup(problem_of((1, 1, 1, 1)), product="cublas_mixed")
 
 
-@pytest.mark.parametrize("variant", BY_PRODUCTS)
+@pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_blocks_are_timed_by_phase(monkeypatch, variant):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
     monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: print)
@@ -321,7 +324,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
 @pytest.mark.parametrize("product", kernel_cases.product_variants(project_kernels=False))
-@pytest.mark.parametrize("variant", BY_PRODUCTS)
+@pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
         is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), {"product": product} | block))
@@ -344,16 +347,16 @@ def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant,
 
 
 # Whole vectors of channels; many images; more rows and columns than a block; three output channels, one and four.
-ON_GPU = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1), (2, 18, 20, 4))
+GPU_SHAPES = (*SHAPES, LARGE, (300, 3, 36, 64), (129, 4, 64, 3), (5, 33, 40, 3), (3, 40, 65, 1), (2, 18, 20, 4))
 
 
 def test_tilings_follow_the_number_of_images_and_of_channels(monkeypatch):
-    """Large tiles for many images, none whose rows are mostly empty, and two elements in a product for few channels."""
+    """Many images get large tiles, few images small ones, and few channels two elements in a product."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
     tilings = workloads.load_variant("tconv", "cuda_implicit_wgmma").TILES
 
     def fastest(*shape):
-        return implicit.fastest_tiling(tilings, sizes_of(shape), implicit_tensor.RELOAD)
+        return implicit.fastest_tiling(tilings, sizes_of(shape), implicit_tensor.HALF_RATE_ROWS)
 
     assert fastest(1280, 4, 512, 256) == tilings[0]
     assert fastest(640, 4, 512, 256)["bm"] == 128  # a third of 256 would be empty in the last block
@@ -387,7 +390,7 @@ def test_a_lane_of_a_product_has_neighbouring_channels(itemsize, channels):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("shape", ON_GPU)
+@pytest.mark.parametrize("shape", GPU_SHAPES)
 @pytest.mark.parametrize(
     "variant",
     [
@@ -433,7 +436,9 @@ def is_right_on_a_gpu(case):
 @pytest.mark.parametrize(("precision", "bits"), [("tf32", 9), ("float16", 9), ("bfloat16", 6)])
 def test_a_lower_precision_than_declared_is_noticed(precision, bits):
     problem = problem_of((4, 3, 33, 5))
-    cut = np.uint32(2**32 - 2 ** (24 - bits))
-    image, weights = ((array.view(np.uint32) & cut).view(np.float32) for array in (problem.image, problem.filter))
+    mantissa_mask = np.uint32(2**32 - 2 ** (24 - bits))
+    image, weights = (
+        (array.view(np.uint32) & mantissa_mask).view(np.float32) for array in (problem.image, problem.filter)
+    )
     problem.out[...] = defined_result(image, weights, problem.bias)
     assert failed_checks(problem, precision)

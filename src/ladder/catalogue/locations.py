@@ -52,7 +52,7 @@ def folders(workload: str) -> list[Path]:
     return [root / workload for root in roots()]
 
 
-def search_folders(folders: Iterable[Path | str]) -> None:
+def set_variant_folders(folders: Iterable[Path | str]) -> None:
     """Search these folders for variants and workloads too, in this process and its child processes."""
     # By realpath, since Path.resolve raises for a name of 3,000 characters and for a link to itself.
     paths = [os.path.realpath(expand_home(folder)) for folder in folders]

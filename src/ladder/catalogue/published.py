@@ -26,7 +26,7 @@ PROJECT_VARIABLE = "LADDER_PROJECT"  # the project whose workflow this process o
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 1, "lp": 2, "pb": 2}]
 
 
-def search_project(root: Path | str) -> None:
+def set_project(root: Path | str) -> None:
     """Look for what is published also in the project at `root`, in this process and those that it starts."""
     os.environ[PROJECT_VARIABLE] = str(root)
 

@@ -1,8 +1,8 @@
 """Fingerprints: digests of the code that a measurement, a reference or a kernel depends on.
 
 No fingerprint changes if a module is moved or renamed, or if only comments, docstrings, formatting or, outside of the
-workloads, type hints are edited. Any other edit of code that is reached changes it (see `imports`). Snakemake compares
-fingerprints as parameters of its rules.
+workloads, type hints are edited. Any other edit of code that a fingerprint covers changes it (see `imports`).
+Snakemake compares fingerprints as parameters of its rules.
 """
 
 import functools
@@ -27,7 +27,7 @@ from ladder.errors import LadderError
 from ladder.records.case import Case
 
 # The code that every measurement runs: it starts workers in their environment, decides their number, and checks their
-# samples. The code of the worker itself is reached from these.
+# samples. Searches along imports find the worker's code from these.
 HARNESS = (
     "ladder.harness.workers:Worker",
     "ladder.harness.measure:start_workers",
@@ -95,9 +95,15 @@ def kernel_fingerprint(source: Path) -> str:
 
 def clear_caches() -> None:
     """Clear this process's caches of code, so that changed files and folders are read again."""
-    readers: list[Any] = [literals.read, literals.statements, imports.path_in, imports.read, native_sources.read]
-    readers += [contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants]
-    readers += [
+    cached_functions: list[Any] = [
+        literals.read,
+        literals.statements,
+        imports.path_in,
+        imports.read,
+        native_sources.read,
+    ]
+    cached_functions += [contracts.definitions, soundness.require_contract, workloads.variant_path, workloads.constants]
+    cached_functions += [
         undefined_names.names_bound_in,
         setup_arguments.tunings,
         cache.file_digests,
@@ -105,5 +111,5 @@ def clear_caches() -> None:
         digest,
         code_paths_of_roots,
     ]
-    for cached in readers:
-        cached.cache_clear()
+    for function in cached_functions:
+        function.cache_clear()

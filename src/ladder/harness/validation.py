@@ -5,7 +5,7 @@ Numerical Algorithms, 2002, section 3.1) gives |error| <= k u |a|.|b| in the wor
 Approach to Probabilistic Rounding Error Analysis, 2019) give lambda sqrt(k) u |a|.|b| with overwhelming probability.
 The smaller of the two is tight enough to detect a kernel whose precision is lower than declared. `product_factor` holds
 for all data and is multiplied by |a|.|b|; `random_sum_factor` holds for products of random signs. Sums of products of
-`whole_numbers` are exact in any order, so their bound is 0.
+integers (`fill_with_integers`) are exact in any order, so their bound is 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -114,7 +114,7 @@ def reference_type(length: int, dtype: str) -> type[Any]:
     return np.longdouble if length <= MAX_SHORT_LENGTH and dtype == "float64" else np.float64
 
 
-def whole_bits(length: int, dtype: str) -> int:
+def integer_bits(length: int, dtype: str) -> int:
     """The maximum number of bits, up to 7, of integers whose `length` products and their sums are exact in a dtype.
 
     The operands of every precision hold 7 bits and a sign. Raises LadderError if `length` is too large for 1 bit.
@@ -125,7 +125,7 @@ def whole_bits(length: int, dtype: str) -> int:
     return bits
 
 
-def whole_numbers(generator: np.random.Generator, array: np.ndarray, bits: int) -> None:
+def fill_with_integers(generator: np.random.Generator, array: np.ndarray, bits: int) -> None:
     """Fill an array with multiples of 2**-bits in [-1, 1], drawn by a NumPy generator."""
     array[...] = generator.integers(-(2**bits), 2**bits, array.shape, np.int16, endpoint=True)
     array *= 2.0**-bits

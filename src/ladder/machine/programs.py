@@ -28,7 +28,7 @@ def launcher(choice: str | None) -> str | None:
 
 
 def ladder_command() -> str:
-    """The words that start `ladder` in the user's shell: its name if the PATH has this one, else its path."""
+    """The command that starts this `ladder` in the user's shell: `ladder` if the PATH finds it, else its path."""
     script = Path(sys.executable).with_name("ladder")
     if not script.exists():
         return f"{shlex.quote(sys.executable)} -m ladder"

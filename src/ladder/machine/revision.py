@@ -44,7 +44,8 @@ def current() -> dict[str, Any]:
     """The revision of the sources, {commit, dirty}.
 
     LADDER_COMMIT gives it for a copy of the sources without history; raises LadderError if that isn't a commit. An
-    unknown commit is reported once, on standard error.
+    unknown commit is reported once, on standard error. LADDER_UNCHANGED (see `for_jobs`) gives a clean commit and the
+    `state_of` its sources.
     """
     project = Path(__file__).resolve().parents[3]
     if commit := os.environ.get("LADDER_COMMIT", "").strip():
@@ -90,7 +91,7 @@ def revision_of(project: Path, folder: Path | str) -> dict[str, Any]:
 
 
 def differs(project: Path, path: str, digest: str) -> bool:
-    """Whether a file may affect a measurement and differs from the commit, where its content has this digest."""
+    """Whether a file may affect a measurement and differs from the commit, in which its content has this digest."""
     top = path.partition("/")[0]
     if top in IRRELEVANT_PATHS:
         return False
@@ -104,10 +105,10 @@ def differs(project: Path, path: str, digest: str) -> bool:
 
 def object_id(path: Path, algorithm: str) -> str:
     """Git's object id of a file's content or a link's target, in hexadecimal; "" for anything else."""
-    kind = path.lstat().st_mode
-    if not (stat.S_ISLNK(kind) or stat.S_ISREG(kind)):
+    mode = path.lstat().st_mode
+    if not (stat.S_ISLNK(mode) or stat.S_ISREG(mode)):
         return ""
-    content = os.fsencode(path.readlink()) if stat.S_ISLNK(kind) else path.read_bytes()
+    content = os.fsencode(path.readlink()) if stat.S_ISLNK(mode) else path.read_bytes()
     return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 

@@ -240,7 +240,7 @@ def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
     return contents | {"digest": record.digest(contents)}
 
 
-def published_folders(choice: Sequence[str]) -> list[str]:
+def published_names(choice: Sequence[str]) -> list[str]:
     """The names of the published folders of some machines and of their campaigns.
 
     `choice` is the configuration's `published`: names of machines, or only "all" or "none". A campaign that was

@@ -27,7 +27,7 @@ def sample_files(machine, entry):
     if entry.rows["origin"].iloc[0] == results.FROM_RECORDS:
         return [record.path_of(machine, entry.case.key)]
     folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
-    return [samples_file(folder) for folder in folders or [data_package.ROOT / machine]]
+    return [samples_file(folder) for folder in folders or [data_package.PUBLISHED_FOLDER / machine]]
 
 
 def samples_file(folder):

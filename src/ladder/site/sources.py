@@ -24,7 +24,11 @@ def campaign_row(name, about):
 
 def machine_row(study, name):
     """The row of a machine: its published table, or None for the records of this folder."""
-    path = f"{data_package.ROOT}/{name.removesuffix(PUBLISHED)}/{SAMPLES}" if name.endswith(PUBLISHED) else None
+    path = (
+        f"{data_package.PUBLISHED_FOLDER}/{name.removesuffix(PUBLISHED)}/{SAMPLES}"
+        if name.endswith(PUBLISHED)
+        else None
+    )
     return source(
         name, path, study.descriptions[name], data_package.date_in_words({"published": study.published.get(name)})
     )

@@ -20,7 +20,7 @@ from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.store import TABLES, columns
 
-ROOT = Path("results/published")
+PUBLISHED_FOLDER = Path("results/published")
 FILE_NAME = "datapackage.json"
 # What a row of each table is.
 ROWS = {
@@ -38,7 +38,7 @@ PATTERNS = {
 INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # an object or array without another one in it
 
 
-def folders(root: Path = ROOT) -> list[Path]:
+def folders(root: Path = PUBLISHED_FOLDER) -> list[Path]:
     """The folders of published machines, then those of campaigns in the order in which they began."""
     machines = sorted(path.parent for path in Path(root).glob("*/machine.json"))
     campaigns = [path.parent for path in Path(root).glob("campaigns/*/machine.json")]
@@ -64,7 +64,7 @@ def processors(description: Mapping[str, Any]) -> tuple[str, str | None]:
     return f"{description['cores']} × {description['cpu'].get('Model name', 'CPU')}", gpus or None
 
 
-def package(root: Path = ROOT) -> dict[str, Any]:
+def package(root: Path = PUBLISHED_FOLDER) -> dict[str, Any]:
     """The data package of the published folders below `root` as a JSON object."""
     frames = {folder: tables(folder) for folder in folders(root)}
     return {

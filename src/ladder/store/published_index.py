@@ -9,13 +9,13 @@ from ladder.store import data_package, headers, published_readme
 COMMAND = "ladder package"  # the command that writes them
 
 
-def contents(root: Path = data_package.ROOT) -> dict[str, str]:
+def contents(root: Path = data_package.PUBLISHED_FOLDER) -> dict[str, str]:
     """{name of a file: its text} for the published folders below `root`. Raises LadderError."""
     package = data_package.package(root)
     return {data_package.FILE_NAME: data_package.to_json(package), "README.md": published_readme.render(package)}
 
 
-def write(root: Path = data_package.ROOT) -> None:
+def write(root: Path = data_package.PUBLISHED_FOLDER) -> None:
     """Write the files into `root`, and complete the headers of its tables.
 
     Raises LadderError if nothing is published there, or a table can't be read.

@@ -86,7 +86,7 @@ def read_configuration(paths):
             "configuration by --configfile."
         )
     config = configuration.load(files)
-    locations.search_folders([*config["variant_folders"], *locations.roots()[1:]])
+    locations.set_variant_folders([*config["variant_folders"], *locations.roots()[1:]])
     return config
 
 

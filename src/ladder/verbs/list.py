@@ -28,7 +28,7 @@ def add_arguments(parser):
 
 def run(options):
     if options.rungs:
-        search_folders(options.configfile)
+        set_variant_folders(options.configfile)
         if options.json:
             print_json(options, {"results": [workload_document(workload) for workload in workloads.names()]})
             return
@@ -52,7 +52,7 @@ def run(options):
     print(f"{pluralize(len(runs), 'case')} to run on {place}, {len(skipped)} skipped.")
 
 
-def search_folders(paths):
+def set_variant_folders(paths):
     """Search the folders of variants that the configuration names, if there is one: the rungs need no other key."""
     if paths or configuration.default_file().exists():
         read_configuration(paths)

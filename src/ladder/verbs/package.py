@@ -4,7 +4,7 @@ from ladder.store import data_package, published_index
 
 
 def add_arguments(parser):
-    parser.add_argument("--folder", default=data_package.ROOT, help="the folder of published folders")
+    parser.add_argument("--folder", default=data_package.PUBLISHED_FOLDER, help="the folder of published folders")
 
 
 def run(options):

@@ -23,5 +23,5 @@ def run(options):
         raise LadderError("Several machines can't share the folder --out: name the parent of their folders by --into.")
     for machine in options.machine:
         publish(plans, machine, options.out or Path(options.into, machine), options.keep)
-    if (parent := Path(options.into or Path(options.out).parent)) == data_package.ROOT:
+    if (parent := Path(options.into or Path(options.out).parent)) == data_package.PUBLISHED_FOLDER:
         published_index.write(parent)

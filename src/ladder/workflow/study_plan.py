@@ -22,7 +22,7 @@ class StudyPlan:
 
     `config` is the validated configuration, `site` the validated description of the cluster (None: cases run on this
     machine), `targets` {kind: Target}, `every_case` the plan, a list of PlannedCase, `cases` the same plan that skips
-    what this run doesn't measure, `published` the labels of the published machines, `root` the project's folder, and
+    what this run doesn't measure, `published` the names of the published folders, `root` the project's folder, and
     `image` that of the container in which jobs run, or None.
     """
 
@@ -108,7 +108,7 @@ def parse_case(workload, variant, path):
 
 @end_run_on_mistake("can't be used")
 def read(config, workflow, root):
-    """The StudyPlan of a configuration before its defaults and Snakemake's workflow; `root` is the project's folder.
+    """The StudyPlan of a configuration, which this completes, and of Snakemake's workflow in the project's folder.
 
     Ends the run at a user's mistake.
     """
@@ -117,8 +117,8 @@ def read(config, workflow, root):
         raise LadderError(f"{root} has a brace in its name, which Snakemake can't handle: rename it.")
     config = configuration.validate(config)
     deployment.require_usable(workflow, config)
-    locations.search_folders(config["variant_folders"])
-    published.search_project(root)
+    locations.set_variant_folders(config["variant_folders"])
+    published.set_project(root)
     # A cluster's profile sets the resource `on_cluster`, the only sign of a cluster that a dry run has too.
     is_on_cluster = "on_cluster" in (workflow.resource_settings.default_resources or ())
     site = targets.site() if is_on_cluster else None
@@ -126,5 +126,5 @@ def read(config, workflow, root):
     targets_by_kind = targets.of_cluster(site) if site else targets.this_machine(config, workflow.cores)
     every_case = plan.plan(config, targets_by_kind)
     cases = every_case if config["measure"] else plan.skip_unmeasured(every_case)
-    machines, image = plan.published_folders(config["published"]), deployment.image(workflow, config)
-    return StudyPlan(config, site, targets_by_kind, every_case, cases, machines, Path(root), image)
+    published_names, image = plan.published_names(config["published"]), deployment.image(workflow, config)
+    return StudyPlan(config, site, targets_by_kind, every_case, cases, published_names, Path(root), image)

@@ -23,7 +23,7 @@ class ExactArithmetic:
 
 
 class NoisyArithmetic(ExactArithmetic):
-    """Arithmetic with random errors as large as the rounding of a precision, and of float32 in sums and results."""
+    """Arithmetic with random errors: of a precision's rounding in operands, of float32's in sums and results."""
 
     def __init__(self, precision, seed):
         self.operand_roundoff = unit_roundoff(precision if precision in OPERAND_BITS else np.float32)
@@ -38,7 +38,7 @@ class NoisyArithmetic(ExactArithmetic):
         return values * (1 + self.operand_roundoff * self.draw(values.shape))
 
     def round_sum(self, sums, a, b):
-        """As in `random_sum_factor`: n roundings of partial sums of up to a b / sqrt(n)."""
+        """Random rounding errors of n partial sums, each up to a b / sqrt(n), add up to about a b."""
         return sums + self.float32_roundoff * a * b * self.draw(sums.shape)
 
     def round_result(self, values, scale=None):

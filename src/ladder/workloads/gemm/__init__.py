@@ -23,12 +23,12 @@ import numpy as np
 from ladder.harness.contract import Arrays, Kinds, Round, Sizes
 from ladder.harness.validation import (
     compare,
+    fill_with_integers,
+    integer_bits,
     product_factor,
     random_sum_factor,
     reference_type,
     rounding_factor,
-    whole_bits,
-    whole_numbers,
 )
 
 RUNGS = {
@@ -63,8 +63,8 @@ SENSITIVITY = [
     ("blas", {"threads": 1}, {"form": "nn", "m": 37, "n": 29, "k": 64}),
     ("blas", {"threads": 1}, {"form": "nn", "m": 257, "n": 259, "k": 261}),
 ]
-# Up to this number m n k every element is recomputed. For larger products, sampled rows are, and projections of all.
-FULL_CHECK = 2**24
+# Up to this number of FMAs, m n k, every element is recomputed; beyond, sampled rows and projections of all elements.
+MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_ROWS = 8
 MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
 
@@ -93,7 +93,7 @@ def data_set(sizes: Sizes) -> str | None:
     return None if sizes["source"] == "random" else sizes["source"]
 
 
-def has_whole_inputs(sizes, round):
+def has_integer_inputs(sizes, round):
     """Whether a round's inputs are whole numbers."""
     return round == 1 and sizes["source"] == "random"
 
@@ -111,8 +111,8 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
         array = inputs[name]
         if name == "a" and data is not None:
             array[...] = crop(data.train_images, array.shape, round)
-        elif has_whole_inputs(sizes, round):
-            whole_numbers(generator, array, whole_bits(sizes["k"] + 1, sizes["dtype"]))
+        elif has_integer_inputs(sizes, round):
+            fill_with_integers(generator, array, integer_bits(sizes["k"] + 1, sizes["dtype"]))
         else:
             generator.random(dtype=array.dtype, out=array)
             array *= 2
@@ -154,17 +154,17 @@ def check(
     a = a.T if sizes["form"] == "tn" else a
     b = b.T if sizes["form"] == "nt" else b
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
-    is_full = m * n * k <= FULL_CHECK
+    is_full = m * n * k <= MAX_FULL_CHECK_FMAS
     rows = np.arange(m) if is_full else sampled_rows(m, sizes["seed"])
-    exact, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
-    expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact) + addend
+    exact_type, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
+    expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact_type) + addend
     signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
     row_operands, column_operands = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
     directions = {} if is_full else {"row": (*row_operands, signs[:n]), "column": (*column_operands, signs[n:])}
-    if has_whole_inputs(sizes, round):
+    if has_integer_inputs(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0, rows)]
         if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums
-            scaled = out * 4.0 ** whole_bits(k + 1, sizes["dtype"])
+            scaled = out * 4.0 ** integer_bits(k + 1, sizes["dtype"])
             checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
         for name, operands in directions.items():
             computed, projected = projection(*operands)
@@ -176,7 +176,7 @@ def check(
     checks = [compare("product", out[rows], expected, factor * scale, rows)]
     if precision != "tf32x3":
         squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
-        random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact)
+        random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact_type)
         checks.append(
             compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares), rows)
         )
@@ -197,9 +197,9 @@ def projection(a, b, c, out, signs):
 
 
 def projections(name, a, b, c, out, signs, precision):
-    """The Checks of a projection: one for any data, and one for random signs. The bounds include NumPy's rounding.
+    """The Checks of a projection: one for any data, and one for products of random signs.
 
-    `name` is what each element of the projection sums: a `row` or `column` of the result.
+    Bounds include NumPy's rounding. `name` is what an element of the projection sums: a `row` or a `column`.
     """
     computed, expected = projection(a, b, c, out, signs)
     scale, squares = np.abs(a) @ np.abs(b).sum(axis=1), np.square(a) @ np.square(b).sum(axis=1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ladder.devices import chunked
 from ladder.harness.contract import Arrays, Kinds, Round, Sizes
-from ladder.harness.validation import compare, random_sum_factor, reference_type, whole_bits, whole_numbers
+from ladder.harness.validation import compare, fill_with_integers, integer_bits, random_sum_factor, reference_type
 
 RUNGS = {
     "openmp": "rows shared among OpenMP threads, four at once",
@@ -39,7 +39,7 @@ SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}
 SENSITIVITY = [("blas", {"threads": 1}, {"n": 37, "m": 17}), ("blas", {"threads": 1}, {"n": 37, "m": 64})]
 
 
-def has_whole_inputs(round):
+def has_integer_inputs(round):
     """Whether a round's inputs are whole numbers."""
     return round == 1
 
@@ -55,8 +55,8 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     generator = np.random.default_rng([sizes["seed"], round])
 
     def draw(part):
-        if has_whole_inputs(round):
-            whole_numbers(generator, part, whole_bits(sizes["m"], sizes["dtype"]))
+        if has_integer_inputs(round):
+            fill_with_integers(generator, part, integer_bits(sizes["m"], sizes["dtype"]))
             return
         generator.random(out=part, dtype=part.dtype)
         part *= 2
@@ -81,21 +81,21 @@ def check(
 
     A projection of a large result, as in `gemm`, would read the matrix as often and detect less.
     """
-    exact = reference_type(sizes["m"], sizes["dtype"])
-    expected, scale = sums(inputs["matrix"], inputs["x"], exact)
-    if has_whole_inputs(round):
+    exact_type = reference_type(sizes["m"], sizes["dtype"])
+    expected, scale = sums(inputs["matrix"], inputs["x"], exact_type)
+    if has_integer_inputs(round):
         return [compare("product, whole numbers", outputs["y"], expected, 0.0)], None
-    bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], exact)
+    bound = random_sum_factor(sizes["m"], precision) + random_sum_factor(sizes["m"], exact_type)
     return [compare("product", outputs["y"], expected, bound * scale)], None
 
 
-def sums(matrix, x, exact=np.float64):
-    """M x in type `exact`, and the root of each row's sum of squared products; M is not copied.
+def sums(matrix, x, exact_type=np.float64):
+    """M x in `exact_type`, and the root of each row's sum of squared products; M is not copied.
 
     Each thread makes few long calls, since in many short ones it would mostly wait for the global interpreter lock.
     """
-    n, x = len(matrix), x.astype(exact)
-    squared, (expected, squares) = x * x, np.zeros((2, n), exact)
+    n, x = len(matrix), x.astype(exact_type)
+    squared, (expected, squares) = x * x, np.zeros((2, n), exact_type)
 
     def add(rows):
         np.einsum("ij,j->i", matrix[rows], x, out=expected[rows])

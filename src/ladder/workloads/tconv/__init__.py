@@ -48,7 +48,7 @@ SENSITIVITY = [
 ]
 TAPS = 5  # rows and columns of the filter
 # Up to this number of products, the check recomputes every element; beyond, it samples images and projects channels.
-FULL_CHECK = 2**24
+MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_IMAGES = 3
 
 
@@ -95,7 +95,7 @@ def check(
     """
     measured = inputs["image"], inputs["filter"], inputs["bias"], outputs["out"]
     image, weights, bias, out = (array.astype(np.float64, copy=False) for array in measured)
-    checks_all = products(sizes) <= FULL_CHECK
+    checks_all = products(sizes) <= MAX_FULL_CHECK_FMAS
     index = np.arange(len(image)) if checks_all else sampled_images(len(image), sizes["seed"])
     squares = np.square(weights), np.square(bias)
     bounds = bound(image[index], *squares, precision)

@@ -39,18 +39,18 @@ def grid(sizes, bm, bn, parities=1):
     return -(-sizes["k"] * parities // bn) * positions, -(-sizes["images"] // bm)
 
 
-def fastest_tiling(tilings, sizes, reload=8):
-    """The tiling with the shortest predicted time; `reload` is as for `cost`."""
+def fastest_tiling(tilings, sizes, half_rate_rows=8):
+    """The tiling with the shortest predicted time; `half_rate_rows` is as for `cost`."""
     if len(tilings) == 1:
         return tilings[0]
-    return min(tilings, key=lambda tiling: cost(sizes, cuda.multiprocessors(), reload=reload, **tiling))
+    return min(tilings, key=lambda tiling: cost(sizes, cuda.multiprocessors(), half_rate_rows=half_rate_rows, **tiling))
 
 
-def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **unused):
+def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, half_rate_rows=8, **unused):
     """A tiling's predicted time in arbitrary units: its multiply-adds, padding included, per multiprocessor.
 
     A part of the longest block is added, since the last blocks don't end together. Multiply-adds of small tiles take
-    longer, since they use each loaded element less often: twice as long with `reload` rows and many columns.
+    longer, since they use each loaded element less often: twice as long with `half_rate_rows` rows and many columns.
     """
     h, c = sizes["h"], sizes["c"]
     grid_columns, grid_rows = grid(sizes, bm, bn, parities)
@@ -59,4 +59,4 @@ def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, reload=8, **unused):
     pixels = {1: one_parity * one_parity, 2: one_parity * both_parities, 4: both_parities * both_parities}[parities]
     block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS
     steps = block * grid_columns * grid_rows / multiprocessors + TAIL_SHARE * min(3, h) ** 2 * c
-    return steps * bm * bn * (1 + reload / bm + reload / bn)
+    return steps * bm * bn * (1 + half_rate_rows / bm + half_rate_rows / bn)

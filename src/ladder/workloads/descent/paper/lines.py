@@ -57,7 +57,7 @@ LINES = {
     "blas": Line("blas", {"threads": MAX}, "ladder", relieves="instructions"),
     "cuda_version1": Line("cuda_version1", {}, "small", relieves="cores", label="`n = 32`"),
     "cuda_version2": Line("cuda_version2", STUDY, "ladder", relieves="cores", label="launched as in the study"),
-    "cuda_version2/right": Line("cuda_version2", RIGHT, "ladder", relieves="idle threads", label="launched right"),
+    "cuda_version2/right": Line("cuda_version2", RIGHT, "ladder", relieves="idle threads", label="launched correctly"),
     "cublas": Line("cublas", {"graph": "on"}, "ladder", relieves="traffic, trips to the host", label="`graph`"),
     "cuda_fused/launched": Line("cuda_fused", {"graph": "off"}, "ladder", label="`one by one`"),
     "cuda_fused": Line("cuda_fused", {"graph": "on"}, "ladder", relieves="launches, traffic", label="`graph`"),
