@@ -188,7 +188,7 @@ def drop_channel(image, weights, bias):
 
 FAULTS = {
     "filter not reversed": {"layer": lambda *arguments: defined_result(*arguments, flip=False)},
-    "padding of 2 and 3": {"layer": lambda *arguments: defined_result(*arguments, before=2)},
+    "padding of 2 and 3": {"layer": lambda *arguments: defined_result(*arguments, padding=2)},
     "third channel dropped": {"layer": drop_channel},
     "beta and gamma swapped": {"swapped": ("beta", "gamma")},
     "TF32": {"layer": lambda image, weights, bias: defined_result(tf32(image), tf32(weights), bias)},
