@@ -167,7 +167,7 @@ def test_only_the_untuned_weight_change_has_the_loop_over_patterns_innermost():
     """It then takes a far larger share of an epoch than where all loops run along rows, as in the earlier study."""
     sizes = complete(layers="784-16-10", images=6000, dtype="float32", rate=1e-4, source="mnist")
     over_the_rest = {name: weight_change_over_the_rest(sizes, name) for name in ("before", "loop_order", "contiguous")}
-    assert over_the_rest["before"] > 2 * max(over_the_rest["loop_order"], over_the_rest["contiguous"])
+    assert over_the_rest["before"] > 1.5 * max(over_the_rest["loop_order"], over_the_rest["contiguous"])
 
 
 def weight_change_over_the_rest(sizes, variant):
