@@ -15,7 +15,11 @@ TITLES = ["Measured", "Campaigns", "Verdict"]
 def pairs(study):
     """[(claim, the same claim on the machine of its chapter)] of all claims that rest on another machine."""
     both = zip(chapters.verdicts(study), chapters.verdicts(study, on_own_machines=True), strict=True)
-    return [(claim, local_claim) for (*_, claim), (*_, local_claim) in both if machines(claim) != machines(local_claim)]
+    return [
+        (claim, chapter_claim)
+        for (*_, claim), (*_, chapter_claim) in both
+        if machines(claim) != machines(chapter_claim)
+    ]
 
 
 def machines(claim):
@@ -27,13 +31,13 @@ def machines(claim):
 def table(study):
     """Each such claim with its ratio and verdict on both machines, as LaTeX; a head for each pair of machines."""
     rows, last = [], None
-    for claim, local_claim in pairs(study):
-        names = (machines(local_claim), machines(claim))
+    for claim, chapter_claim in pairs(study):
+        names = (machines(chapter_claim), machines(claim))
         if names != last:
             rows += [None] if rows else []
             rows += [["", *(rf"\multicolumn{{3}}{{c}}{{{heading(each)}}}" for each in names)], None]
             last = names
-        rows.append([claim.text, *cells(local_claim), *cells(claim)])
+        rows.append([claim.text, *cells(chapter_claim), *cells(claim)])
     columns = (
         r">{\raggedright\arraybackslash}p{0.3\linewidth}" + r"rr>{\raggedright\arraybackslash}p{0.1\linewidth}" * 2
     )
@@ -54,7 +58,7 @@ def cells(claim):
 def numbers(study):
     """The machines on which such claims rest, and how many of those decided on both machines have the same verdict."""
     compared = pairs(study)
-    answers = [(claim.answer.verdict, local_claim.answer.verdict) for claim, local_claim in compared]
+    answers = [(claim.answer.verdict, chapter_claim.answer.verdict) for claim, chapter_claim in compared]
     decided = [pair for pair in answers if not {*pair} & {claims.UNDECIDED, claims.NOT_TESTED}]
     names = dict.fromkeys(name for claim, _ in compared for name in machines(claim))
     same = sum(verdict == other for verdict, other in decided)
