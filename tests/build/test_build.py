@@ -31,7 +31,8 @@ def dtypes_of(workload, variant):
 
 def marks_of(kernel, *choice):
     """The markers of a kernel's test: `make test` compiles a few kernels, and `make test-slow` one tiling of each."""
-    if choice != ("float32", 0, "sm_90"):
+    dtype = min(dtypes_of(*kernel))  # float32, except for kernels in float64 alone
+    if choice != (dtype, 0, "sm_90"):
         return [pytest.mark.exhaustive]
     return [] if kernel in QUICK else [pytest.mark.slow]
 
@@ -51,6 +52,7 @@ FORMS = ("nn", "tn", "nt")
 MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
 NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
 NAMES["fma"] = {"recurrence"}
+NAMES["gemm", "cuda_tma"] = NAMES["gemm"] | {"add_parts"}
 NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}
 NAMES["gemv"] = {"gemv"}
 NAMES["tconv"] = {"convolve"}

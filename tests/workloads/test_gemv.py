@@ -266,7 +266,14 @@ def test_indices_are_right_at_every_edge_and_nothing_beyond_is_written(run_kerne
 @pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 @pytest.mark.parametrize(
     ("team", "rows", "unroll"),
-    [(64, 2, 2), *(pytest.param(*tuning, marks=pytest.mark.slow) for tuning in [(32, 3, 1), (32, 1, 2), (64, 1, 3)])],
+    [
+        (64, 2, 2),
+        (8, 3, 2),
+        *(
+            pytest.param(*tuning, marks=pytest.mark.slow)
+            for tuning in [(1, 3, 2), (2, 5, 1), (32, 3, 1), (32, 1, 2), (64, 1, 3)]
+        ),
+    ],
 )
 def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team, rows, unroll):
     tiling = {"block": 64, "team": team, "rows": rows, "unroll": unroll}
@@ -288,10 +295,9 @@ def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team,
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
-@pytest.mark.parametrize("tiling", range(3))
+@pytest.mark.parametrize("tiling", binaries.choices("gemv", "cuda_warp", "float64"), ids=str)
 def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
-    tiling = cuda_warp.TILES[tiling]
     for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
         groups, parts, columns = cuda_warp.divide(n, m, width, 132, **tiling)
         assert groups * tiling["rows"] * tiling["block"] // tiling["team"] >= n
@@ -304,7 +310,7 @@ def test_few_long_rows_occupy_the_gpu_and_many_or_short_ones_are_not_split():
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
 
     def blocks(n, m):
-        groups, parts, _ = cuda_warp.divide(n, m, 2, 132, **cuda_warp.pick_tiling(n, m, 8))
+        groups, parts, _ = cuda_warp.divide(n, m, 2, 132, **cuda_warp.pick_tiling(m // 2))
         return groups * parts, parts
 
     for n in (1, 3, 100):

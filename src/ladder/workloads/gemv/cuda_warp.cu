@@ -1,6 +1,6 @@
-// GEMV by teams of TEAM threads: with TEAM = 32 a team is a warp, with TEAM = BLOCK a whole block. A team multiplies
-// ROWS rows of the matrix by x at once, over a part of their columns. To keep the memory busy, each thread starts
-// UNROLL loads per row before it uses the first; each loaded element of x is used for ROWS rows.
+// GEMV by teams of TEAM threads: with TEAM = 32 a team is a warp, with less a part of one, with TEAM = BLOCK a whole
+// block. A team multiplies ROWS rows of the matrix by x at once, over a part of their columns. To keep the memory busy,
+// each thread starts UNROLL loads per row before it uses the first; each loaded element of x is used for ROWS rows.
 //
 // Shapes: matrix (n, m), x (m), out (n, parts), where parts = gridDim.y is the number of parts of the columns.
 //
@@ -9,9 +9,9 @@
 #include "warp.cuh"
 
 static_assert(BLOCK % TEAM == 0 && BLOCK <= 1024, "block must be a multiple of team and at most 1024");
-static_assert(TEAM % 32 == 0 && TEAM >= 32, "team must be a multiple of 32, the threads of a warp");
+static_assert(TEAM >= 1 && (TEAM % 32 == 0 || 32 % TEAM == 0), "team must be a multiple or a divisor of 32");
 static_assert(ROWS >= 1 && ROWS <= 32 && UNROLL >= 1, "rows must be 1 to 32, and unroll at least 1");
-constexpr int WARPS = TEAM / WARP;  // of a team
+constexpr int TEAMS = BLOCK / TEAM;  // of a block
 // Launch bounds of few blocks per multiprocessor leave the compiler registers for UNROLL pending loads.
 constexpr int MIN_BLOCKS = BLOCK < 512 ? 512 / BLOCK : 1;
 
@@ -28,22 +28,57 @@ __device__ __forceinline__ Vector<16 / sizeof(REAL)> load_streaming(const Vector
   return reinterpret_cast<const Vector<16 / sizeof(REAL)> &>(bits);
 }
 
+// The sum of `value` over a team of at most 32 threads, in a fixed order; all of them receive it.
+__device__ __forceinline__ REAL sum_of_small_team(REAL value) {
+#pragma unroll
+  for (int distance = TEAM / 2; distance; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
+  return value;
+}
+
+// Write the sums (ROWS) of a team's rows, each thread's added up, to `out`. `row` is the team's first row; the next one
+// is TEAMS rows further.
+__device__ __forceinline__ void store_sums(const REAL *sums, REAL *out, long long row, long long n) {
+  const int team = threadIdx.x / TEAM, team_thread = threadIdx.x % TEAM;
+  if constexpr (TEAM <= WARP) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const REAL sum = sum_of_small_team(sums[r]);
+      if (team_thread == r % TEAM && row + r * TEAMS < n) out[(row + r * TEAMS) * gridDim.y + blockIdx.y] = sum;
+    }
+  } else {
+    constexpr int WARPS = TEAM / WARP;  // of a team
+    __shared__ REAL warp_sums[BLOCK / WARP][ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      const REAL sum = sum_of_warp(sums[r]);
+      if (team_thread % WARP == 0) warp_sums[threadIdx.x / WARP][r] = sum;
+    }
+    __syncthreads();  // the sums of all warps are complete
+    if (team_thread >= ROWS || row + team_thread * TEAMS >= n) return;
+    REAL sum = 0;
+#pragma unroll
+    for (int warp = 0; warp < WARPS; ++warp) sum += warp_sums[team * WARPS + warp][team_thread];
+    out[(row + team_thread * TEAMS) * gridDim.y + blockIdx.y] = sum;
+  }
+}
+
 // Write this block's partial sums to element [row][part] of `out`, where part is blockIdx.y. A part has `columns`
 // columns. `columns` and m are multiples of WIDTH; if WIDTH isn't 1, the arrays are aligned to 16 bytes.
 template <int WIDTH>
 __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL *out, long long n, long long m,
                                         long long columns) {
-  const int team = threadIdx.x / TEAM, team_thread = threadIdx.x % TEAM;
-  const long long top = ((long long)blockIdx.x * (BLOCK / TEAM) + team) * ROWS;
+  // The teams of a block read neighbouring rows at the same time.
+  const long long row = (long long)blockIdx.x * (TEAMS * ROWS) + threadIdx.x / TEAM;
   const long long start = blockIdx.y * columns, end = start + columns < m ? start + columns : m;
   const auto *x_vectors = reinterpret_cast<const Vector<WIDTH> *>(x);
   const Vector<WIDTH> *row_vectors[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; ++r)  // beyond the last row, that row is read again and its sums are discarded
-    row_vectors[r] = reinterpret_cast<const Vector<WIDTH> *>(matrix + (top + r < n ? top + r : n - 1) * m);
+    row_vectors[r] =
+        reinterpret_cast<const Vector<WIDTH> *>(matrix + (row + r * TEAMS < n ? row + r * TEAMS : n - 1) * m);
 
   REAL sums[ROWS] = {};
-  for (long long v = start / WIDTH + team_thread; v < end / WIDTH; v += TEAM * UNROLL) {
+  for (long long v = start / WIDTH + threadIdx.x % TEAM; v < end / WIDTH; v += TEAM * UNROLL) {
     Vector<WIDTH> factors[UNROLL], elements[UNROLL][ROWS];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u) {
@@ -61,19 +96,7 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
 #pragma unroll
         for (int w = 0; w < WIDTH; ++w) sums[r] += elements[u][r].value[w] * factors[u].value[w];
   }
-
-  __shared__ REAL warp_sums[BLOCK / 32][ROWS];
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    const REAL sum = sum_of_warp(sums[r]);
-    if (team_thread % 32 == 0) warp_sums[threadIdx.x / 32][r] = sum;
-  }
-  __syncthreads();  // the sums of all warps are complete
-  if (team_thread >= ROWS || top + team_thread >= n) return;
-  REAL sum = 0;
-#pragma unroll
-  for (int warp = 0; warp < WARPS; ++warp) sum += warp_sums[team * WARPS + warp][team_thread];
-  out[(top + team_thread) * gridDim.y + blockIdx.y] = sum;
+  store_sums(sums, out, row, n);
 }
 
 // With 16-byte accesses; the size of a row must be a multiple of 16 bytes, and the arrays aligned to 16 bytes.

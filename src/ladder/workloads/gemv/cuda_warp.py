@@ -1,10 +1,13 @@
-"""GEMV on the GPU, a warp or a block for several rows at once, with 16-byte accesses; bound by the GPU's memory.
+"""GEMV on the GPU, a part of a warp up to a block for several rows at once, with 16-byte accesses; bound by the GPU's
+memory.
 
 A team of `team` threads reads consecutive elements of `rows` rows, with `unroll` pending accesses per row; unaligned
-rows are read element by element. Loads mark elements of the matrix as the first to be evicted, so that the caches keep
-x; an element of x is loaded once for `rows` rows. If there are too few rows to occupy the GPU, their columns are split
-over blocks, and a second kernel adds the partial sums in a fixed order: the result is bitwise reproducible. A product
-with a matrix of a few megabytes is bound by the latency of a launch and of the first loads.
+rows are read element by element. Adding up a row takes log2(team) exchanges between threads, which would cost more than
+reading a row of a few elements: then several teams share a warp. Loads mark elements of the matrix as the first to be
+evicted, so that the caches keep x; an element of x is loaded once for `rows` rows. If there are too few rows to occupy
+the GPU, their columns are split over blocks, and a second kernel adds the partial sums in a fixed order: the result is
+bitwise reproducible. A product with a matrix of a few megabytes is bound by the latency of a launch and of the first
+loads.
 """
 
 import numpy as np
@@ -17,27 +20,27 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_warp.cu"
-# For large matrices of long rows; for most others; for rows that are too short for a team of 128. Each is close to the
-# fastest of 84 tilings on an H200 for the shapes, of twelve, that it is chosen for.
+# By the length of a row. From a team of 32 on, these are among the fastest of 144 tilings on an H200 in float64, for
+# those of 32 shapes that they are chosen for; smaller teams aren't measured yet.
 TILES = (
-    {"block": 512, "team": 512, "rows": 4, "unroll": 4},
-    {"block": 256, "team": 128, "rows": 1, "unroll": 4},
-    {"block": 256, "team": 32, "rows": 4, "unroll": 2},
+    {"block": 128, "team": 2, "rows": 4, "unroll": 2},
+    {"block": 128, "team": 8, "rows": 4, "unroll": 3},
+    {"block": 128, "team": 32, "rows": 8, "unroll": 1},
+    {"block": 128, "team": 32, "rows": 4, "unroll": 2},
+    {"block": 128, "team": 32, "rows": 2, "unroll": 4},
+    {"block": 128, "team": 128, "rows": 4, "unroll": 2},
+    {"block": 128, "team": 128, "rows": 2, "unroll": 4},
+    {"block": 128, "team": 128, "rows": 2, "unroll": 6},
+    {"block": 256, "team": 256, "rows": 2, "unroll": 6},
 )
 ACCESS_BYTES = 16  # of the widest load
 # Columns are split until each multiprocessor has TARGET_BLOCKS blocks, or each block only MIN_STEPS steps.
 TARGET_BLOCKS, MIN_STEPS = 16, 4
-LARGE_SIZE = 2**23  # accesses to the matrix
 
 
-def pick_tiling(n, m, itemsize):
-    """The tiling of TILES for a matrix's shape."""
-    long, default, narrow = TILES
-    accesses = m * itemsize / ACCESS_BYTES
-    is_long = n >= long["rows"] and accesses >= 2 * long["team"] * long["unroll"]
-    if is_long and n * accesses >= LARGE_SIZE:
-        return long
-    return default if accesses >= default["team"] else narrow
+def pick_tiling(accesses):
+    """The first of TILES that reads a row in one step, for rows of this number of accesses; else the last."""
+    return next((tiling for tiling in TILES if accesses <= tiling["team"] * tiling["unroll"]), TILES[-1])
 
 
 def divide(n, m, width, multiprocessors, block, team, rows, unroll):
@@ -53,10 +56,10 @@ def setup(problem: Problem, *, block: int = 0, team: int = 0, rows: int = 0, unr
     """The timed product with this tiling, or by default with that of TILES for the shape."""
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype
-    default = (pick_tiling(n, m, dtype.itemsize),)
-    (tiling,) = binaries.tiling_or(default, block=block, team=team, rows=rows, unroll=unroll)
     is_wide = not any(address % ACCESS_BYTES for address in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
     width = ACCESS_BYTES // dtype.itemsize if is_wide else 1
+    default = (pick_tiling(m // width),)
+    (tiling,) = binaries.tiling_or(default, block=block, team=team, rows=rows, unroll=unroll)
     groups, parts, columns = divide(n, m, width, cuda.multiprocessors(), **tiling)
     product, add_up = (
         cuda.kernel("gemv", "cuda_warp", name, dtype.name, **tiling)
