@@ -5,7 +5,7 @@
 
 #include "product_operands.h"
 
-static Index gridDim;
+static dim3 gridDim;
 #define __CUDA_ARCH_FEAT_SM90_ALL
 #include SOURCE
 
