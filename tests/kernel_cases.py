@@ -106,6 +106,13 @@ def product_variants(project_kernels):
     return [name for name in cuda_variants("gemm", project_kernels) if workloads.defines("gemm", name, "product")]
 
 
+def products():
+    """The variants of `gemm` whose products other workloads can use, with each type that their LIMITS allow."""
+    for variant in product_variants(project_kernels=False):
+        for dtype in workloads.constants("gemm", variant).get("LIMITS", {}).get("dtype", DTYPES):
+            yield variant, dtype
+
+
 def dcgan_cases():
     """Images that don't fill the last batch, with and without passes between the layers."""
     for tuning in (

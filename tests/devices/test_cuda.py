@@ -26,18 +26,8 @@ from ladder.records import record
 from ladder.records.case import Case
 
 CUDA = devices.load("cuda")
-# The variants whose products a training can use; `cublas_mixed` is tested by its precisions.
-VARIANTS = [
-    name
-    for name in workloads.variants("gemm")
-    if workloads.constants("gemm", name)["DEVICE"] == "cuda" and workloads.defines("gemm", name, "product")
-]
-# With the types that a variant's LIMITS allow.
-PRODUCTS = [
-    (variant, dtype)
-    for variant in VARIANTS
-    for dtype in workloads.constants("gemm", variant).get("LIMITS", {}).get("dtype", ("float64", "float32"))
-]
+# `cublas_mixed`, which no training can use, is tested by its precisions.
+PRODUCTS = list(kernel_cases.products())
 TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
 SHAPES = [
     (1, 1, 1),
@@ -73,18 +63,18 @@ def test_the_training_follows_the_reference(run_training, product, dtype, graph,
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("product", VARIANTS)
-def test_the_training_of_a_deep_network_follows_the_reference(trained, product):
-    trained("cuda", "784-1000-1000-1000-10", "relu", 100, 100, "float64", rate=0.1, product=product)
+@pytest.mark.parametrize("product", kernel_cases.product_variants(project_kernels=False))
+def test_the_training_of_a_deep_network_follows_the_reference(run_training, product):
+    run_training("cuda", "784-1000-1000-1000-10", "relu", 100, 100, "float64", rate=0.1, product=product)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("memory", ["pageable", "pinned"])
 @pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
-def test_the_training_with_copies_follows_the_reference(trained, memory, layers, activation, images, batch):
+def test_the_training_with_copies_follows_the_reference(run_training, memory, layers, activation, images, batch):
     """The last batch may be smaller."""
     sizes = layers, activation, images, batch, "float64"
-    result = trained("cuda_copies", *sizes, product="cublas", memory=memory)
+    result = run_training("cuda_copies", *sizes, product="cublas", memory=memory)
     assert {"copy in", "kernels", "copy out"} <= set(result["phases"][0])
 
 

@@ -112,8 +112,8 @@ def numbers(study):
 
 
 def replicated_count(verdicts):
-    """How many of the studies' tested claims rest on MIN_CAMPAIGNS or more, as `9 of 44`; None without any."""
-    ratios = [claim.answer.ratio for _, group, claim in verdicts if group != "own" and claim.answer.ratio]
+    """How many tested claims rest on MIN_CAMPAIGNS or more, as `9 of 44`; None without any."""
+    ratios = [claim.answer.ratio for *_, claim in verdicts if claim.answer.ratio]
     spreads = [ratio.spread for ratio in ratios if ratio.spread]
     count = sum(spread.campaigns >= MIN_CAMPAIGNS for spread in spreads)
     return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None

@@ -2,7 +2,7 @@
 
 from ladder.report.telling.lines import EarlierTime, select
 
-YEARS, CPU, GPU, VERSIONS = "2016/17", "Intel i7-7700K", "Quadro FX3800", 34  # of its program
+YEARS, CPU, GPU, VERSIONS = "2016/17", "Intel i7-7700K", "Quadro FX 3800", 34  # of its program
 UNTUNED_TIME, CHANGE_TIME = 250.0, 220.0  # the untuned program ("more than"), and its weight change ("about")
 SAVED_TIME = 150.0  # by the order of the weight change's loops alone ("almost")
 TUNED_TIME = 10.0  # after all steps, flags included ("just over")

@@ -18,7 +18,7 @@ IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a 
 MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
 # Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
 smallest, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
-kernels_claim = partial(Claim, needs="all kernels", place="section 5.5")
+kernels_claim = partial(Claim, needs="all kernels", place="5.5")
 
 
 def work_ratio(names, small, large):
@@ -40,8 +40,8 @@ def decision(pick, names, block, *sizes):
 
     def cause(study, ratio):
         _, name, small, large = pick(gains(study, names, block, *sizes))
-        then = work_ratio([name], small, large) * seconds(name, block, small) / seconds(name, block, large)
-        return f"decided by `{name}`, {small} to {large}, then {ratios.short(then)}"
+        gain_of_study = work_ratio([name], small, large) * seconds(name, block, small) / seconds(name, block, large)
+        return f"by `{name}`, {small} to {large}; in the study {ratios.short(gain_of_study)}"
 
     return {"ratio": lambda study: pick(gains(study, names, block, *sizes))[0], "cause": cause}
 
@@ -93,7 +93,7 @@ def shares_cause(*selections):
 
     def cause(study, ratio):
         shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
-        return "of the bandwidth " + ", ".join(f"`{name}`: {share}" for name, share in shares.items())
+        return "share of the bandwidth: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
 
     return cause
 
@@ -109,7 +109,7 @@ EARLIER_CLAIMS = [
     kernels_claim("matrices", "In 128 blocks kernels on matrices gain most", **GROUPS),
     kernels_claim("init", "In 512 blocks the rate of `init` rises", **decision(smallest, ("init",), *IN_512)),
     kernels_claim("others", "In 512 blocks no other rate rises", min=1, max=1, **decision(greatest, OTHERS, *IN_512)),
-    Claim("bandwidth", r"$32 \times 32$ elements don't fill the bandwidth", **BANDWIDTH, place="sections 4.1, 4.2"),
+    Claim("bandwidth", r"$32 \times 32$ elements don't fill the bandwidth", **BANDWIDTH, place="4.1, 4.2"),
 ]
 LARGE, RECOMPUTED = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
 SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solution", n=4096, kappa=100)
