@@ -82,7 +82,7 @@ class Kernels:
         values = [np.array(value) for value in values]
         addresses = (ctypes.c_void_p * len(values))(*(value.ctypes.data for value in values))
         grid, block = ((ctypes.c_uint * 3)(*size, *[1] * (3 - len(size))) for size in (grid, block))
-        assert self.library.emulate(name.encode(), Index(grid), Index(block), len(values), byte_counts, addresses), name
+        assert self.library.emulate(name.encode(), Dim3(grid), Dim3(block), len(values), byte_counts, addresses), name
 
 
 @functools.cache
@@ -99,14 +99,17 @@ def kernel_macros(names, dynamic=0):
     return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
 
-class Index(ctypes.Structure):
-    """x, y and z of a grid or a block, as `emulate` takes them."""
+class Dim3(ctypes.Structure):
+    """The sizes of a grid or a block in x, y and z, as `emulate` takes them."""
 
     _fields_ = [("counts", ctypes.c_uint * 3)]
 
 
 def device():
-    """A device whose arrays are on the host, filled with NaN; `guards` holds the GUARD elements behind each array."""
+    """A device whose arrays are on the host, filled with NaN, or with 0 if they are of integers.
+
+    `guards` holds the GUARD_ELEMENTS elements behind each array.
+    """
     guards = []
 
     def empty(shape, dtype):
@@ -134,7 +137,7 @@ NAN_BITS = {
 
 
 def guarded_host():
-    """The host device with guards after its arrays, as in `device`, each filled with a different NaN."""
+    """The host device with guards after its arrays, as in `device`, each with its own `guard_value`."""
     guarded, host = device(), Host()
 
     def empty(shape, dtype):

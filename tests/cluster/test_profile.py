@@ -80,9 +80,10 @@ class Run:
         return virtual_slurm.wait(lambda: running_job(words), f"A job for {words} to run", 180)
 
     def jobs(self, actions):
-        """Do to each job what `actions`, {words: function of its number}, has for it once it runs; their numbers.
+        """Call the action of each job once it runs; returns the jobs' numbers in the order of `actions`.
 
-        In the order in which they run: on a busy machine one may have ended before another begins.
+        `actions` is {words in the path of the job's case: function of the job's number}. They are called in the order
+        in which the jobs start, because on a busy machine one may have ended before another begins.
         """
         numbers = {}
 
@@ -97,13 +98,13 @@ class Run:
         return [numbers[words] for words in actions]
 
     def end(self):
-        """Wait for the end; what was said, and the status."""
+        """Wait for the end; returns the log and the status."""
         self.process.wait(timeout=600)
         return self.log.read_text(), self.process.returncode
 
 
 def missing_cases(output):
-    """The waiting cases that the summary of a run names, whomever the last line of their logs names."""
+    """The cases, as `seconds=60`, with which lines of a run's summary begin; log lines quoted there may name others."""
     return set(re.findall(r"^  \S+(seconds=\d+)", output.rpartition("ladder: Of ")[2], re.MULTILINE))
 
 
@@ -131,14 +132,14 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
         "mlp": 1,
         "stream": 1,
     }
-    ranks = Counter()
+    records_by_node_count = Counter()
     for number, document in documents.items():
         job = jobs[number]
         assert (job.state, job.partition) == ("COMPLETED", "cpu")
         assert all(nodes == set(job.nodes) for nodes in nodes_of_ranks(document)), document["case"]
-        ranks[len(job.nodes)] += 1
+        records_by_node_count[len(job.nodes)] += 1
         assert all(map(have_own_cores, document["processes"])), document["case"]
-    assert ranks == {1: 4, 2: 1}
+    assert records_by_node_count == {1: 4, 2: 1}
     description = json.loads((project.folder / "results/machines/cluster-cpu.json").read_text())
     assert description["cores"] == NODES["cores"]
     # One more job describes a node, and there are no others.
@@ -219,8 +220,8 @@ def test_a_node_that_fails_costs_nothing(slurm, describe_cluster, project):
     describe_cluster()
     run = Run(add_waiting_cases(project, 0, 600))
     run.job("seconds=600")
-    node = virtual_slurm.output("squeue", "--noheader", "--states=RUNNING", "--format=%N|%k")
-    node = next(line.split("|")[0] for line in node.splitlines() if "seconds=600" in line)
+    lines = virtual_slurm.output("squeue", "--noheader", "--states=RUNNING", "--format=%N|%k").splitlines()
+    node = next(line.split("|")[0] for line in lines if "seconds=600" in line)
     slurm.take_down(node)
     end_waiting(project)
     try:

@@ -234,7 +234,7 @@ def test_after_a_launcher_is_killed_its_ranks_have_time_to_end(tmp_path, monkeyp
 )
 def test_groups_of_ranks_start_together_unless_the_launcher_schedules_them(monkeypatch, ranks, launcher, job, expected):
     monkeypatch.setattr(mpi.description, "slurm", lambda: job)
-    assert MPI.can_start_together(case_of(ranks), launcher) == expected
+    assert MPI.can_start_together(case_of(ranks), launcher, 8) == expected
 
 
 JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", "SLURM_TASKS_PER_NODE": "1"}
@@ -325,10 +325,11 @@ def test_too_little_shared_memory_is_refused_before_mpi_starts(
 
 
 def test_groups_start_one_after_the_other_with_little_shared_memory(shared_memory):
-    shared_memory(159)
-    assert not MPI.can_start_together(case_of(2), "mpiexec")
-    shared_memory(160)
-    assert MPI.can_start_together(case_of(2), "mpiexec")
+    shared_memory(199)
+    assert not MPI.can_start_together(case_of(2), "mpiexec", 10)
+    assert MPI.can_start_together(case_of(2), "mpiexec", 9)
+    shared_memory(200)
+    assert MPI.can_start_together(case_of(2), "mpiexec", 10)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +352,7 @@ def test_missing_shared_memory_is_refused_for_several_ranks(monkeypatch, shared_
     monkeypatch.setenv("MPI_LOCALNRANKS", "2")
     with pytest.raises(LadderError, match=r"nowhere, through which .* is missing: mount it"):
         mpi.require_memory()
-    assert not MPI.can_start_together(case_of(2), "mpiexec")
+    assert not MPI.can_start_together(case_of(2), "mpiexec", 1)
 
 
 @needs_mpi

@@ -42,7 +42,7 @@ inline double __longlong_as_double(unsigned long long value) { return bits_of<do
 __thread REAL memory[DYNAMIC / sizeof(REAL)];
 #include SOURCE
 
-extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
+extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, const size_t *bytes,
                         void *const *values) {
   Dl_info library;
   dladdr(reinterpret_cast<void *>(emulate), &library);

@@ -24,7 +24,7 @@ struct Copy {
 using JumpBuffer = void *[5];  // of __builtin_setjmp
 
 struct Thread {
-  Index index = {};
+  uint3 index = {};
   ucontext_t beginning = {};
   JumpBuffer resume_point = {};
   bool begun = false;
@@ -32,7 +32,7 @@ struct Thread {
   bool done = false;
 };
 
-__thread Index threadIdx, blockIdx;
+__thread uint3 threadIdx, blockIdx;
 __thread Warp *warps;
 __thread char own_origin;
 char *block_origins[8];
@@ -100,7 +100,7 @@ static void advance(std::vector<Thread *> &threads) {
 }
 
 // Run a block's threads to their end.
-static void run(Index block, void (*start)(const void *), const void *kernel) {
+static void run(dim3 block, void (*start)(const void *), const void *kernel) {
   static __thread void (*work)(const void *);
   static __thread const void *argument;
   static struct {
@@ -136,7 +136,7 @@ static void run(Index block, void (*start)(const void *), const void *kernel) {
   }
 }
 
-void launch(Index grid, Index block, void (*start)(const void *), const void *kernel) {
+void launch(dim3 grid, dim3 block, void (*start)(const void *), const void *kernel) {
   std::barrier<> barrier(grid.z);
   blocks_barrier = &barrier;
   std::vector<std::jthread> blocks;

@@ -32,9 +32,10 @@ struct float2 {
   float x, y;
 };
 
-struct Index {
+struct uint3 {
   unsigned x, y, z;
 };
+using dim3 = uint3;
 
 struct Barrier {
   int expected, arrived, passed;
@@ -48,7 +49,7 @@ struct Warp {
   const char *rows[32];                           // each lane's address of a row, for loads of matrices
 };
 
-extern __thread Index threadIdx, blockIdx;
+extern __thread uint3 threadIdx, blockIdx;
 extern __thread Warp *warps;  // of the block
 void __syncthreads();
 inline void __syncwarp() { warps[threadIdx.x / 32].barrier.wait(); }
@@ -73,9 +74,9 @@ void wait_for_blocks();
 void require(bool condition, const char *sentence);
 
 // Run a grid, with a system thread for the blocks of each z.
-void launch(Index grid, Index block, void (*start)(const void *kernel), const void *kernel);
+void launch(dim3 grid, dim3 block, void (*start)(const void *kernel), const void *kernel);
 
 template <class Kernel>
-void launch(Index grid, Index block, const Kernel &kernel) {
+void launch(dim3 grid, dim3 block, const Kernel &kernel) {
   launch(grid, block, [](const void *kernel) { (*static_cast<const Kernel *>(kernel))(); }, &kernel);
 }

@@ -1,11 +1,11 @@
-// The products of gemm/cuda_tma.cu on the CPU. For each, standard input has a Task and its a, b and c, and standard output
-// gets the result. With an argument, it gets instead the offsets in bytes that lanes read from: (contiguous along k or
-// not, eights, fours, lanes), and what tile_offset() says of the same elements.
+// The products of gemm/cuda_tma.cu on the CPU. For each, standard input has a Task and its a, b and c, and standard
+// output gets the result. With an argument, it gets instead the offsets in bytes that lanes read from: (contiguous along
+// k or not, eights, fours, lanes), and what tile_offset() says of the same elements.
 #include <cstdio>
 
 #include "product_operands.h"
 
-static Index gridDim;
+static dim3 gridDim;
 #define __CUDA_ARCH_FEAT_SM90_ALL
 #include SOURCE
 

@@ -6,7 +6,7 @@
 struct alignas(16) int4 {
   int x, y, z, w;
 };
-static Index gridDim;
+static dim3 gridDim;
 
 template <class Type>
 Type __ldcs(const Type *from) {

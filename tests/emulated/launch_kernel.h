@@ -5,7 +5,7 @@
 
 #include "device.h"
 
-static Index gridDim, blockDim;
+static dim3 gridDim, blockDim;
 
 inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
   const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x, lane = thread % 32;

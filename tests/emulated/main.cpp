@@ -15,7 +15,7 @@ struct Task {
   int form, m, n, k;
   int addend;   // 0: none, 1: c, 2: out itself
   int shifted;  // a bit each for a, b, c and out: whether it begins one element after a multiple of 16 bytes
-  Index grid, block;
+  dim3 grid, block;
 };
 
 static void solve(const Task &task) {

@@ -11,8 +11,8 @@ struct alignas(16) int4 {
 };
 using std::max;
 
-static Index grid_along_x() { return {gridDim.z, 1, 1}; }
-static Index block_along_x() { return {blockIdx.z, 0, 0}; }
+static dim3 grid_along_x() { return {gridDim.z, 1, 1}; }
+static uint3 block_along_x() { return {blockIdx.z, 0, 0}; }
 #define gridDim grid_along_x()
 #define blockIdx block_along_x()
 
@@ -81,7 +81,7 @@ inline int __float2int_rn(float value) { return int(std::lrint(value)); }
 
 __thread int4 memory[DYNAMIC / sizeof(int4)];
 
-extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
+extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, const size_t *bytes,
                         void *const *values) {
 #undef gridDim
   gridDim = {1, 1, grid.x}, blockDim = block;

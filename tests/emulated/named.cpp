@@ -8,7 +8,7 @@
 __thread std::remove_extent_t<decltype(memory)> memory[DYNAMIC / sizeof(*memory)];
 #endif
 
-extern "C" bool emulate(const char *name, Index grid, Index block, size_t count, const size_t *bytes,
+extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, const size_t *bytes,
                         void *const *values) {
   gridDim = grid, blockDim = block;
 #define TRY(kernel) \

@@ -78,7 +78,7 @@ DELETIONS = {
 
 
 def delete_results(trial, *names, count=1):
-    """Delete some results, so that the next run has something to do; by default any `count` of WORK."""
+    """Delete some results, so that the next run has something to do; by default any `count` of DELETIONS."""
     for name in names or trial.random.sample(sorted(DELETIONS), count):
         trial.say(f"deleted {name}")
         for path in (trial.folder / pattern for pattern in DELETIONS[name]):
@@ -89,7 +89,7 @@ def delete_results(trial, *names, count=1):
                 path.unlink(missing_ok=True)
 
 
-# Processes of a run, by their command lines, and work during which there are some.
+# Processes of a run, by words of their command lines, and what to delete so that a run starts some.
 ROLES = {
     "a job": (("-m ladder ",), None),
     "a shell": (("bash -c", "/bin/bash"), None),
@@ -148,8 +148,8 @@ def stop(trial):
 
 def send_signal(trial, role, signum, later_signal=None):
     """Send a process of a role a signal, and another one later."""
-    words, work = ROLES[role]
-    delete_results(trial, *filter(None, [work])) if work else delete_results(trial, count=3)
+    words, deletion = ROLES[role]
+    delete_results(trial, *([deletion] if deletion else []), count=3)
     head = small_study.start(trial.study)
     process = wait_for_process(trial, head, words)
     with contextlib.suppress(psutil.Error):
@@ -183,8 +183,8 @@ FILES = {
 }
 # What nothing reads, or what its reader refuses by its checksum: it may stay damaged until somebody reads it.
 UNREAD_FILES = ("results/figures/*", "results/numbers.tex", "results/table.csv", "results/references/**/*.npz")
-# The WORK whose rebuilding reads a file: often deleted with the damage, so that the file is read.
-READING_WORK = {
+# The entry of DELETIONS after which a run reads a file: often applied with the damage, so that the file is read.
+READING_DELETIONS = {
     "Numba's compiled code": "a record of Numba",
     "a note": "a record of Numba",
     "a compiled library": "a record of C",
@@ -197,8 +197,8 @@ READING_WORK = {
     "a description of the machine": "figures and numbers",
 }
 
-# The same for files whose damage must be noticed, even if the runs after the fault didn't read them (`have_read` of
-# run.py).
+# The same for files whose damage must be noticed, even if the runs after the fault didn't read them: see
+# `read_damaged_files` of run.py.
 REQUIRED_READING = {
     "a record": "the tables",
     "a plan": "the tables",
@@ -237,8 +237,8 @@ def damage(trial, path):
 def damage_between(trial):
     """Damage a file between two runs."""
     file_kind = trial.random.choice(sorted(FILES))
-    if file_kind in READING_WORK and trial.random.random() < 0.7:
-        delete_results(trial, READING_WORK[file_kind])
+    if file_kind in READING_DELETIONS and trial.random.random() < 0.7:
+        delete_results(trial, READING_DELETIONS[file_kind])
     trial.changed_records |= set(small_study.valid_records(trial.study)[0])
     path = trial.random.choice(trial.files(*FILES[file_kind]))
     if file_kind == "the configuration":  # which each run writes before it begins
@@ -252,7 +252,7 @@ def damage_between(trial):
 
 
 def damage_configuration(trial, path):
-    """Damage the configuration; empty it if an experiment's entry was lost: shipped experiments would then run."""
+    """Damage the configuration; empty it if it lost an experiment's entry: the shipped experiment would run."""
     damage(trial, path)
     with contextlib.suppress(ValueError, yaml.YAMLError):
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -444,8 +444,8 @@ def clock(trial):
 def memory(trial):
     """A job, a worker or a rank whose memory may grow by at most 64 MiB (RLIMIT_AS)."""
     role = trial.random.choice(["a job", "a worker", "a rank"])
-    words, work = ROLES[role]
-    delete_results(trial, *filter(None, [work]))
+    words, deletion = ROLES[role]
+    delete_results(trial, *filter(None, [deletion]))
     head = small_study.start(trial.study)
     if process := wait_for_process(trial, head, words):
         growth = trial.random.choice([0, 1, 8, 64]) * 2**20

@@ -76,13 +76,13 @@ def check_trial(trial, records_before):
 
 
 def read_damaged_files(trial):
-    """Have what is still damaged read by whatever reads it, and restore what nothing reads: nothing rests on it."""
-    for file_kind, work in kinds.REQUIRED_READING.items():
+    """Rebuild what reads files that are still damaged, and restore damaged files that nothing reads."""
+    for file_kind, deletion in kinds.REQUIRED_READING.items():
         if (
             any(is_damaged(trial, path) for path in trial.files(*kinds.FILES[file_kind]))
             and not trial.outcomes[-1].status
         ):
-            kinds.delete_results(trial, work)
+            kinds.delete_results(trial, deletion)
             complete(trial)
     for path in trial.files(*kinds.UNREAD_FILES):
         if is_damaged(trial, path):

@@ -513,7 +513,9 @@ def test_workers_start_together_if_the_device_allows_it(monkeypatch, together):
         return events[-1]
 
     monkeypatch.setattr(measure, "Worker", create)
-    monkeypatch.setattr(devices.load("host"), "can_start_together", lambda case, launcher: together)
+    monkeypatch.setattr(
+        devices.load("host"), "can_start_together", lambda case, launcher, count: together and count == 3
+    )
     with measure.start_workers(case_of(), {"processes": 3, "most_processes": 3}, None, None, None) as workers:
         assert len(workers) == (3 if together else 1)
     assert events[len(workers) :] == ["stopped"] * len(workers)

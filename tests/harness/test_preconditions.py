@@ -35,6 +35,9 @@ def working_folder(monkeypatch, tmp_path):
     write_reference("other.npz", epochs=3)
     Path("text.npz").write_text("foo", encoding="utf-8")
     Path("truncated.npz").write_bytes(Path("right.npz").read_bytes()[:-100])
+    flipped = bytearray(Path("right.npz").read_bytes())
+    flipped[flipped.index(b"PK\1\2") + 8] |= 1  # the flag of an encrypted array
+    Path("flipped.npz").write_bytes(flipped)
     np.savez("unnamed.npz", w1_drift=np.zeros(2))
 
 
@@ -44,6 +47,7 @@ def working_folder(monkeypatch, tmp_path):
         ("missing.npz", "missing.npz can't be read: No such file"),
         ("text.npz", "text.npz isn't a reference written by the verb `reference`, or is broken"),
         ("truncated.npz", "truncated.npz isn't a reference written by the verb `reference`, or is broken"),
+        ("flipped.npz", "flipped.npz isn't a reference written by the verb `reference`, or is broken"),
         ("unnamed.npz", "unnamed.npz isn't the reference of mlp/layers=784-7-10,"),
         ("other.npz", "other.npz isn't the reference of mlp/layers=784-7-10,"),
         (None, "is checked against a reference: write it"),

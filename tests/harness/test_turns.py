@@ -108,7 +108,7 @@ def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):
 
 
 def test_a_case_that_starts_alone_waits_for_the_checks_before_it(steps, monkeypatch):
-    monkeypatch.setattr(turns.devices.of(CASES[0]), "can_start_together", lambda case, launcher: False)
+    monkeypatch.setattr(turns.devices.of(CASES[0]), "can_start_together", lambda *job: False)
     measure("a", CASES[:1])
     assert [step for step, _ in steps] == ["start", "prepare", "time", "check", "answer"] * 4
 
@@ -130,7 +130,9 @@ def test_a_group_holds_no_more_than_fits_into_memory(monkeypatch, arrays, sizes)
 def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
     host = turns.devices.of(CASES[0])
-    monkeypatch.setattr(host, "can_start_together", lambda case, launcher: case.variant != "interchanged")
+    monkeypatch.setattr(
+        host, "can_start_together", lambda case, launcher, count: count == 16 and case.variant != "interchanged"
+    )
     assert [*turns.group_processes(turns.turn_order(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
 
 

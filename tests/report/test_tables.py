@@ -1,4 +1,4 @@
-"""The tables about the study as a whole, compared line by line with cells computed by hand."""
+"""The tables and numbers about the study as a whole, compared with lines and cells computed by hand."""
 
 import json
 
@@ -11,7 +11,6 @@ from ladder.harness.sensitivity import ANY, ELEMENT, ROW
 from ladder.records.case import Case
 from ladder.report import about, kernels_table, plan_table, sensitivity_table, validation_table
 from ladder.report.latex import Missing
-from ladder.store import gpu_counts
 from ladder.store.study import Study
 
 
@@ -29,7 +28,7 @@ def row(variant, threads, machine="here", cache="cold", **further_columns):
 def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
     samples = [row("blas", 1), row("blas", 1), row("blas", 2), row("blas", 9, "there")]
     needs = [row("blas", 4, why="needs 4 cores, 2 available")]
-    needs.append(row("blas", 8, why="needs 8 cores, 2 to be had"))  # as it was published early
+    needs.append(row("blas", 8, why="needs 8 cores, 2 to be had"))  # in the words of early publications
     absent = [
         row("tiled", 1, why="it isn't built"),
         row("blas", 7, "there", why="no"),
@@ -179,56 +178,3 @@ def test_the_subject_is_described_with_its_units_and_its_origin():
     assert other["name"] == r"\texttt{there}\published{}"
     assert other["origin"] == "the measurements published with the source"
     assert all(isinstance(about.machine(study.for_machine(None))[key], Missing) for key in ("name", "origin"))
-
-
-def times(gpus, images, seconds, **further_columns):
-    columns = {"workload": "w", "variant": "v", "sizes": {"channels": 3}, "tuning": {"batch": 2}, "gpus": gpus}
-    return columns | {"images": images, "seconds": seconds, "cold_start": 10 * seconds} | further_columns
-
-
-def test_times_by_gpus_are_those_of_the_machine_that_measured_on_most(tmp_path):
-    """They are of the variant at the same sizes and tuning, on GPUs of the same model."""
-    foreign = [times(8, 5, 9.0, tuning={"batch": 1}), times(8, 5, 9.0, sizes={}), times(8, 5, 9.0, variant="other")]
-    measured = {
-        "a": ("model", [times(1, 5, 1.0)]),
-        "b": ("model", [*foreign, times(1, 5, 2.0), times(1, 7, 3.0), times(2, 5, 4.0)]),
-        "c": ("model", [times(1, 5, 5.0)]),
-        "d": ("another", [times(count, 5, 6.0) for count in (1, 2, 4)]),
-    }
-    for name, (model, rows) in measured.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / gpu_counts.TIMES_FILE).write_text(json.dumps(rows))
-        description = made_up.description() | {"gpus": [{"name": model}]}
-        (tmp_path / name / "machine.json").write_text(json.dumps({"machine": name, "description": description}))
-    times_of_most = gpu_counts.published_times("w", {"channels": 3}, "v", {"batch": 2}, "model", tmp_path)
-    assert times_of_most == {1: {5: (2.0, 20.0), 7: (3.0, 30.0)}, 2: {5: (4.0, 40.0)}}
-
-
-def test_a_process_takes_its_cold_start_and_the_images_beyond_those_measured():
-    by_images = {10: (0.5, 1.0), 1000: (10.0, 11.0)}
-    assert [gpu_counts.duration(by_images, images) for images in (1, 10, 505, 1000, 2000)] == [
-        1.0,
-        1.0,
-        6.0,
-        11.0,
-        21.0,
-    ]
-
-
-def test_a_cold_start_is_the_median_of_the_processes_first_calls():
-    case = Case("dcgan", "cuda", complete("dcgan", {"images": 7}), {"gpus": 2, "batch": 5})
-    columns = {"machine": "here", "experiment": "one", "workload": "dcgan", "variant": "cuda", "case": case.slug}
-    columns |= {"gpus": 2, "images": 7, "phase": "total"}
-    processes = [(4.0, (1.0, 1.0, 9.0)), (30.0, (3.0, 3.0, 3.0)), (6.0, (4.0,))]
-    rows = [
-        columns
-        | {"process": number, "sample": sample, "seconds": seconds, "cold_start": start if sample == 0 else None}
-        for number, (start, values) in enumerate(processes)
-        for sample, seconds in enumerate(values)
-    ]
-    frame = pd.DataFrame(rows)
-    frame["cold_start"] = frame.groupby("process")["cold_start"].ffill()
-    (times,) = gpu_counts.rows_of(frame)
-    assert (times["gpus"], times["images"], times["seconds"], times["cold_start"]) == (2, 7, 3.0, 6.0)
-    assert times["tuning"] == {"batch": 5}
-    assert "images" not in times["sizes"]

@@ -365,10 +365,13 @@ def test_nothing_at_all_gives_empty_tables():
     assert all(frame.empty for frame in frames.values())
 
 
+INTACT = gzip.compress(b"a,b\n1,2\n" * 999)
+
+
 @pytest.mark.parametrize(
     "text",
-    [b"\x1f\x8b", b"no gzip", gzip.compress(b"a,b\n1,2\n" * 999)[:-20]],
-    ids=["two bytes", "no gzip", "cut off"],
+    [b"\x1f\x8b", b"no gzip", INTACT[:-20], INTACT[:10] + b"\xff" * 20],
+    ids=["two bytes", "no gzip", "cut off", "damaged inside"],
 )
 def test_a_torn_publication_is_a_sentence(local, text):
     local.add(case_of(1)).publish()

@@ -115,9 +115,12 @@ def test_a_column_that_nothing_describes_says_so(folder):
     assert "`here`" in Path(data_package.PUBLISHED_FOLDER, "README.md").read_text(encoding="utf-8")
 
 
-def test_a_damaged_table_is_named(folder):
+@pytest.mark.parametrize(
+    "damage", [lambda content: content[:-9], lambda content: content[:10] + b"\xff" * 20], ids=["cut off", "inside"]
+)
+def test_a_damaged_table_is_named(folder, damage):
     path = folder / "samples.csv.gz"
-    path.write_bytes(path.read_bytes()[:-9])
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(LadderError, match=r"here/samples\.csv\.gz can't be read"):
         published_index.write()
     assert not Path(data_package.PUBLISHED_FOLDER, data_package.FILE_NAME).exists()

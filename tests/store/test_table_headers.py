@@ -79,7 +79,17 @@ def test_the_verb_package_completes_published_tables_once(tmp_path, monkeypatch)
     assert {path: path.read_bytes() for path in folder.iterdir()} == contents
 
 
-def test_a_damaged_table_is_named(tmp_path):
-    (tmp_path / "checks.csv.gz").write_bytes(b"no archive")
+DAMAGED = {
+    "no archive": b"no archive",
+    "cut off": gzip.compress(b"a,b\n1,2\n")[:-9],
+    "damaged inside": gzip.compress(b"a,b\n1,2\n")[:10] + b"\xff" * 20,
+    "no text": gzip.compress(b"\xff"),
+    "no CSV": gzip.compress(b"a,b\n1\r2,3\n"),
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_table_is_named(tmp_path, content):
+    (tmp_path / "checks.csv.gz").write_bytes(content)
     with pytest.raises(LadderError, match=r"checks\.csv\.gz can't be read"):
         headers.complete_published(tmp_path)

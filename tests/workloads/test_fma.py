@@ -18,7 +18,7 @@ LENGTHS = (1, 2, 17, 1000, 8192)
 
 
 def recurrence(sizes, start, steps):
-    """The values after `steps` steps, each rounded once, as by a fused multiply-add."""
+    """The values after `steps` steps, each computed in a wider type and rounded, almost as by a fused multiply-add."""
     a, b = map(WIDER[sizes["dtype"]], fma.factors(sizes))
     x = start
     for _ in range(steps):

@@ -81,7 +81,10 @@ def product(openmp, threads):
 
 
 def step(openmp, threads, loop):
-    """A function that runs a loop of back-propagation and returns the arrays that it writes, as one vector."""
+    """A function that runs a loop of back-propagation and returns what the loops write, as one vector.
+
+    These are `out`, `delta`, `dw` and the error, whichever loop runs; `patterns_atomic` without the error.
+    """
     sizes, generator = workloads.complete("backprop", NETWORK), np.random.default_rng(1)
     tuning = {"threads": threads, "schedule": "static"}
     problem = make_problem(workloads.load("backprop"), Case("backprop", "openmp", sizes, tuning), HOST)
@@ -118,7 +121,7 @@ def test_the_schedule_decides_who_does_an_iteration(openmp, loop):
 
 READ = """
 import ctypes, sys
-runtime, kind, chunk = ctypes.CDLL(sys.argv[1]), ctypes.c_int(), ctypes.c_int()
+library, kind, chunk = ctypes.CDLL(sys.argv[1]), ctypes.c_int(), ctypes.c_int()
 ctypes.CDLL("libgomp.so.1").omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
 print(kind.value & 0xFF)
 """

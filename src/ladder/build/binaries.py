@@ -26,7 +26,7 @@ def of_case(case: Case) -> set[tuple[str, str, str]]:
     possible_tilings = choices(*variant_key, case.sizes["dtype"])
     tilings = [tiling for tiling in possible_tilings if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
-    for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *product_tunings(case)]:
+    for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *used_variant_tunings(case)]:
         if is_in_cuda(workload, variant):
             binaries.add((workload, variant, slug(workload, variant, case.sizes["dtype"], tuning)))
         for name in workloads.constants(workload, variant).get("KERNELS", ()):  # variants whose kernels it launches
@@ -39,14 +39,14 @@ def is_in_cuda(workload: str, variant: str) -> bool:
     return str(workloads.constants(workload, variant).get("SOURCE", "")).endswith(".cu")
 
 
-def product_tunings(case: Case) -> list[tuple[str, str, dict[str, int]]]:
-    """(workload, variant, tuning) of the products that a case uses, for every tuning that they may choose."""
+def used_variant_tunings(case: Case) -> list[tuple[str, str, dict[str, int]]]:
+    """(workload, variant, tuning) of the variants that a case's USES select, for every tuning that they may choose."""
     dtype = case.sizes["dtype"]
     return [(*other, tuning) for other in sorted(traits.used_variants(case)) for tuning in choices(*other, dtype)]
 
 
 def choices(workload: str, variant: str, dtype: str) -> tuple[dict[str, int], ...]:
-    """The tunings among which a variant's product chooses by shape: its TILES, else ({},). Raises LadderError."""
+    """The tunings among which a variant chooses by the problem's shape: its TILES, else ({},). Raises LadderError."""
     tiles = workloads.constants(workload, variant).get("TILES")
     if tiles is None:
         return ({},)

@@ -162,7 +162,7 @@ CHAPTER = {
 
 
 def names_with_default() -> list[str]:
-    """The names that have a default in the module DEFAULTS."""
+    """The names that have a default in DEFAULTS_MODULE."""
     return [name for name, entry in WORKLOAD.names.items() if entry.need == DEFAULT]
 
 

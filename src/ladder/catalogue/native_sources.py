@@ -47,7 +47,7 @@ def include_folders() -> list[Path]:
 
 
 def of_module(path: Path) -> list[NativeSource]:
-    """The NativeSources of a module: files beside it of the same name with another suffix, and its SOURCE."""
+    """A NativeSource for each file beside a module of the same name with another suffix, and for its SOURCE."""
     paths = {sibling for sibling in path.parent.glob(f"{path.stem}.*") if sibling.suffix[:3] != ".py"}
     source = literals.read(path).get("SOURCE")
     if isinstance(source, str) and (source_path := path.with_name(source)).is_file():

@@ -62,8 +62,8 @@ class Host:
         """
         return []
 
-    def can_start_together(self, case: Case, launcher: str | None) -> bool:
-        """Whether all workers of a case may be started at once, although they measure one after the other."""
+    def can_start_together(self, case: Case, launcher: str | None, count: int) -> bool:
+        """Whether `count` workers of a case may be started at once, although they measure one after the other."""
         return True
 
     def launcher_hint(self) -> str:

@@ -21,7 +21,8 @@ from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, description, processes
 from ladder.records.case import Case
 
-# Without the last two, Open MPI 4 and 5 would bind each rank with all its threads to one core.
+# Without the last two, Open MPI 4 and 5 would bind ranks, with all their threads: one or two to a core each, more to a
+# socket or a NUMA node each.
 OPEN_MPI_VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -43,9 +44,6 @@ SHARED_MEMORY = Path("/dev/shm")
 MB_PER_GROUP, MB_PER_RANK = 8, 6
 # The files required there. MPICH 5 creates 6 for 2 ranks, 10 for 4, 20 for 8 (measured).
 FILES_PER_GROUP, FILES_PER_RANK = 4, 2
-MAX_GROUPS = (
-    8  # the most workers of a case, each a group of ranks: if all start at once, there must be memory for so many
-)
 # Launchers' variables for the number of ranks on a node.
 NODE_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 ORDER_TAG = 1  # the tag of messages that pass on an order of the harness
@@ -85,14 +83,14 @@ class Mpi(Host):
             require_srun(words[0], environment)
         return [*words, "-n", str(case.ranks)]
 
-    def can_start_together(self, case: Case, launcher: str | None) -> bool:
-        """Whether all workers of a case, each a group of ranks, may be started at once.
+    def can_start_together(self, case: Case, launcher: str | None, count: int) -> bool:
+        """Whether `count` workers of a case, each a group of ranks, may be started at once.
 
         With mpiexec or mpirun they may, if there is enough shared memory. In a Slurm job, or with launchers such as
         srun and jsrun, a group would wait for the cores and GPUs of the group before it.
         """
         program, *_ = shlex.split(launcher or "") or [""]
-        has_memory = free_memory() >= MAX_GROUPS * required_memory(case.ranks)
+        has_memory = free_memory() >= count * required_memory(case.ranks)
         return case.ranks == 1 or (
             not description.slurm() and Path(program).name in CONCURRENT_LAUNCHERS and has_memory
         )
@@ -165,7 +163,7 @@ class Mpi(Host):
         return caches.flusher(share_of_cpus(ranks, world.rank), ranks_on_node)
 
     def read_threads(self) -> dict[str, Any]:
-        """The first rank's threads and CPUs, and a list of those of every rank."""
+        """This rank's threads and CPUs, and a list of those of every rank; all ranks must call it at once."""
         threads = super().read_threads()
         return threads | {"ranks": communicator().allgather(threads)}
 

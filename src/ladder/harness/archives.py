@@ -1,5 +1,6 @@
 """NumPy archives (.npz) written by this project."""
 
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -8,13 +9,15 @@ import numpy as np
 
 from ladder.errors import LadderError
 
+# What NumPy, zipfile and zlib raise for a file with a flipped bit.
 READ_ERRORS = (
     ValueError,
     KeyError,
     EOFError,
     AttributeError,
     TypeError,
-    RecursionError,
+    RuntimeError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

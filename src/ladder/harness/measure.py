@@ -31,7 +31,9 @@ def start_workers(case, protocol, data, reference, launcher, prelude=()):
     workers = []
     try:
         # All start together, so that their imports overlap; then one measures while the others wait.
-        count = protocol["processes"] if devices.of(case).can_start_together(case, launcher) else 1
+        count = protocol["processes"]
+        if not devices.of(case).can_start_together(case, launcher, count):
+            count = 1
         workers += [Worker(case, protocol, data, reference, launcher, prelude) for _ in range(count)]
         if protocol["most_processes"] > 1:
             intervals.student_quantile()  # its slow imports overlap with those of the workers

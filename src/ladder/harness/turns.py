@@ -101,7 +101,8 @@ def group_processes(processes, launcher, memory):
 
 def starts_alone(case, launcher):
     """Whether a worker of a case must not start before others have ended."""
-    return not devices.of(case).can_start_together(case, launcher)
+    count = 2 * max(1, cpus.cores() // case.ranks)  # a group starts while the one before it checks
+    return not devices.of(case).can_start_together(case, launcher, count)
 
 
 def free_memory():

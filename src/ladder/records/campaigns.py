@@ -1,7 +1,7 @@
 """Campaigns: stretches of measuring from one start, of one commit, on one host and its GPUs.
 
 Every record names its campaign. A run of the workflow is one; `ladder turns` measures in one that may be continued,
-as long as commit, host and GPUs are the same. The folder of such a campaign has its CampaignNote and its records.
+as long as commit, host and GPUs are the same. The folder of such a campaign has its note and its records.
 """
 
 import json
@@ -18,7 +18,7 @@ from ladder.records.files import write_atomically
 
 FOLDER = Path("results/campaigns")
 PUBLISHED = Path("results/published/campaigns")
-NOTE_NAME = "campaign.json"  # of the file with the CampaignNote
+NOTE_NAME = "campaign.json"  # of the file with a campaign's note, whose schema is `campaign`
 VARIABLE = "LADDER_CAMPAIGN"  # the campaign of a run, for its jobs
 RUN_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d{6}Z")  # the campaign of an ordinary run, as `new_name()` gives it
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
@@ -26,7 +26,10 @@ IDENTITY_KEYS = ("machine", "commit", "dirty", "host", "gpus")  # in which a cam
 
 
 def new_name(identity: Mapping[str, Any] | None = None) -> str:
-    """A new campaign's name, by the second in which it begins and a digest of `identity`, a dict of IDENTITY_KEYS."""
+    """A new campaign's name: the second in which it begins.
+
+    With `identity`, a dict of IDENTITY_KEYS, it is the machine's label, that second and a digest of the identity.
+    """
     timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     return f"{identity['machine']}_{timestamp}_{documents.digest(identity)[:6]}" if identity else timestamp
 

@@ -7,7 +7,10 @@ COLUMNS = ("case", "check", "error", "bound", "count")
 
 
 def rows(study, index):
-    """[{COLUMNS}]: `case` is the position of `index`, from `cases.index_of`; `count` the number of comparisons."""
+    """[{COLUMNS}]: `case` is its position in the page's list, by `index`, the result of `cases.index_of`.
+
+    `count` is the number of comparisons.
+    """
     frame = study.all_rows("checks", "machine", *CASE, "process", "check", "error", "bound")
     if frame.empty:
         return []

@@ -8,9 +8,10 @@ COLUMNS = ("case", "names", "points")
 
 
 def rows(study, index):
-    """[{COLUMNS}]: `case` is the position of `index`, from `cases.index_of`; `names` are the workload's CURVE.
+    """[{COLUMNS}], a row for each case with a curve: `case` is its position in the page's list, by `index`.
 
-    `points` are lists of numbers, in the order of the names, of which the first is the axis. Every case has one row.
+    `index` is the result of `cases.index_of`. `names` are the workload's CURVE; `points` are lists of numbers in their
+    order, of which the first is the axis.
     """
     by_case = {}
     for tables in study.tables.values():

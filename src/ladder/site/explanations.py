@@ -37,7 +37,8 @@ CLAUSES_OF_ANY_KIND = {
 def rows(claim_rows, index):
     """The rows of `report.verdicts` with `explanation`, a sentence or "", and `links`, [(text, number of a case)].
 
-    `index` is `cases.index_of`; a case that the page doesn't have, such as a part of another one, has no link.
+    `index` is the result of `cases.index_of`; a case that the page doesn't have, such as a part of another one, has no
+    link.
     """
     return [row | {"explanation": explanation(row), "links": links(row, index)} for row in claim_rows]
 

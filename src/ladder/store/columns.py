@@ -1,7 +1,7 @@
 """What the columns of the tables mean: the only descriptions of them, for documents and for data packages.
 
-Columns of the harness are in TABLES, those of several workloads in SHARED; a workload's other sizes, tunings, facts and
-numbers of a curve are in the literal COLUMNS of its folder's `columns.py`.
+Columns of the harness are in TABLES, those of several workloads in SHARED_MEANINGS; a workload's other sizes, tunings,
+facts and numbers of a curve are in the literal COLUMNS of its folder's `columns.py`.
 """
 
 import functools

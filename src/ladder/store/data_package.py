@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,7 +96,7 @@ def read(path: Path) -> pd.DataFrame | None:
         )
     except pd.errors.EmptyDataError:
         return None
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
 
 

@@ -6,6 +6,7 @@ So a program can read any table, and name any documented column. Columns are app
 import csv
 import gzip
 import io
+import zlib
 from pathlib import Path
 
 from ladder.errors import LadderError
@@ -38,9 +39,10 @@ def complete_published(folder: Path) -> None:
             continue
         try:
             text = gzip.decompress(path.read_bytes()).decode()
-        except (OSError, EOFError, ValueError) as error:
+            completed = complete_header(text, table)
+        except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
             raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
-        if (completed := complete_header(text, table)) != text:
+        if completed != text:
             write_atomically(path, compress(completed))
 
 

@@ -18,7 +18,8 @@ def add_arguments(parser):
 def run(options):
     workload = workloads.load(options.workload)
     stated_sizes = Case.parse(options.workload, "reference", options.sizes + ",cache=cold").sizes
-    # `reference_sizes` takes complete sizes, so all others get 1; a 1 on which the reference depends is refused below.
+    # `reference_sizes` takes complete sizes, so required ones that aren't stated get 1; a 1 on which the reference
+    # depends is refused below.
     sizes = workload.reference_sizes(workloads.complete_with(options.workload, stated_sizes, 1))
     if sizes is None:
         raise LadderError(f"{options.workload} needs no reference: its results are checked inside the job.")

@@ -90,7 +90,7 @@ def autograd_adder(problem, weights, steps, block):
 
 
 def formula_adder(problem, weights, steps, block):
-    """The same as `autograd`, by the formulas of the layers and without allocations per block."""
+    """The same as `autograd_adder`, by the formulas of the layers and without allocations per block."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     size, sigmoid_backward = min(block, len(problem.ranpat)), torch.ops.aten.sigmoid_backward.grad_input
     widths = [len(bias) for bias, _ in weights]
@@ -117,7 +117,7 @@ def formula_adder(problem, weights, steps, block):
 
 
 def compiled_adder(problem, weights, steps, block):
-    """The same as `by_hand`, compiled; the weights and the bias of a layer are one argument."""
+    """The same as `formula_adder`, compiled; the weights and the bias of a layer are one argument."""
     images, targets = torch.from_numpy(problem.images), torch.from_numpy(problem.targets)
     arrays = ([torch.from_numpy(array) for array in layer_arrays(problem, name)] for name in ("w", "dw"))
     return functools.partial(

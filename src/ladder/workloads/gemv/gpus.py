@@ -6,8 +6,8 @@ communication is in a variant's class `Link(problem, rank)`, where `rank` is the
 | method | what it does |
 | --- | --- |
 | `broadcast()` | copies x from the first rank's host to every GPU |
-| `send(piece)` | starts to send a piece of the matrix from the first rank's host to every rank |
-| `receive(piece)` | makes later work in the rank's stream wait until the piece has arrived on its GPU |
+| `start_scatter(piece)` | starts the transfer of a piece of the matrix from the first rank's host to every rank |
+| `await_piece(piece)` | makes later work in the rank's stream wait until the piece has arrived on its GPU |
 | `collect(piece)` | starts to send the computed piece of y towards the first rank's host |
 | `finish()` | completes y on the first rank's host |
 """
@@ -81,11 +81,11 @@ def steps(problem, mode, chunks, make_link, graph="off"):
             products[piece]()
 
     def scatter(after_piece=lambda piece: None):
-        link.send(0)
+        link.start_scatter(0)
         for piece in pieces:
-            link.receive(piece)
+            link.await_piece(piece)
             if piece + 1 < chunks:
-                link.send(piece + 1)
+                link.start_scatter(piece + 1)
             after_piece(piece)
 
     def scatter_and_compute():

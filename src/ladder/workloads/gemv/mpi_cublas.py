@@ -39,15 +39,15 @@ class Link:
         """The slice and the number of this rank's rows in a piece."""
         return self.rank.slices[piece], self.rank.pieces_by_rank[self.rank.world.rank][piece][1]
 
-    def send(self, piece):
-        """Start to send a piece of the matrix to every host."""
+    def start_scatter(self, piece):
+        """Start the transfer of a piece of the matrix from the first rank's host to every host."""
         rows, count = self.local_rows(piece)
         send_buffer = [self.matrix, *self.layout(piece), self.row] if self.is_first else None
         receive_buffer = ranks.in_place() if self.is_first else [self.staged[rows], count, self.row]
         self.requests[piece] = self.rank.world.Iscatterv(send_buffer, receive_buffer)
 
-    def receive(self, piece):
-        """Copy a piece to the GPU once it has arrived."""
+    def await_piece(self, piece):
+        """Wait for a piece on the host, then enqueue its copy to the GPU."""
         self.requests.pop(piece).Wait()
         rows = self.rank.slices[piece]
         if rows.stop > rows.start:

@@ -67,8 +67,8 @@ class Link:
         self.communicator.bcast(x.data.ptr, x.size, self.type, 0, self.stream.ptr)
         wait_for_stream(self.rank.stream, self.stream)
 
-    def send(self, piece):
-        """Enqueue the transfer of a piece of the matrix from the first rank to every GPU, its own last."""
+    def start_scatter(self, piece):
+        """Enqueue the transfer of a piece of the matrix from the first rank's host to every GPU, its own last."""
         rows = self.rank.matrix[self.rank.slices[piece]]
         if self.rank.is_first:
             for peer, pieces in reversed(list(enumerate(self.rank.pieces_by_rank))):
@@ -99,7 +99,7 @@ class Link:
         self.send_array(array, peer)
         self.buffers.append((buffer, self.stream.record()))
 
-    def receive(self, piece):
+    def await_piece(self, piece):
         """Let the computing stream wait for a piece."""
         self.rank.stream.wait_event(self.arrival_events.pop(piece))
 

@@ -1,7 +1,8 @@
-"""The operations of the training other than its products; each is one pass over its arrays, with threads sharing rows.
+"""The operations of the training other than its products.
 
-They are memory-bound (here mostly by the L2 cache): an element is read once and written once. The sigmoid is bound by
-the polynomial of its exponential and by its division.
+Threads share the rows, except in `softmax_loss` and `update_bias`, which run on one thread. Most operations are one
+pass over their arrays and memory-bound (here mostly by the L2 cache). `softmax_loss` passes over each row three times;
+the sigmoid is bound by the polynomial of its exponential and by its division.
 """
 
 import numba

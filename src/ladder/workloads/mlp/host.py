@@ -1,8 +1,9 @@
 """MLP training on the CPU; its matrix products are those of any host variant of `gemm`.
 
-Every other operation is one pass (`elementwise`), on the same threads as the products if they are Numba's or OpenBLAS
-can use Numba's (`blas_threads`), otherwise on one thread. An epoch is bound by the products' FLOPs plus, per batch, the
-traffic of reading and writing the weights and their gradient, which dominates for small batches.
+The other operations (`elementwise`) run on the same threads as the products if these are Numba's or OpenBLAS can use
+Numba's (`blas_threads`), otherwise on one thread; the loss and the update of biases always run on one. An epoch is
+bound by the products' FLOPs plus, per batch, the traffic of reading and writing the weights and their gradient, which
+dominates for small batches.
 """
 
 from functools import partial
