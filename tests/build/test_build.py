@@ -109,6 +109,8 @@ MAX_SPILLS = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent
 # Their register tiles have the maximum size, so a few addresses don't fit.
 MAX_SPILLS["backprop", "cuda_fused"] = 128
 MAX_SPILLS["backprop", "cuda_kernels"] = 16
+# Sums and the next fragments fill its registers, so a few other values don't fit.
+MAX_SPILLS["gemm", "cuda_tma"] = 320
 # The addresses of every layer's arrays are on the stack.
 MAX_SPILLS["mlp", "cuda_persistent"] = 1024
 MAX_SPILLS["tconv", "cuda_implicit_wgmma"] = 40
