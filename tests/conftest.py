@@ -35,6 +35,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for variable in ("COLUMNS", "LINES"):
     os.environ.pop(variable, None)
 
+# Tests call variants with `threads=2`; Numba must then have two, as in a job of the harness, not one per core.
+os.environ["NUMBA_NUM_THREADS"] = "2"
+
 # Images of containers set this; hundreds of processes would then compile the same modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

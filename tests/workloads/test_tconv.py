@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
-import numba
 import numpy as np
 import pytest
 
@@ -28,7 +27,6 @@ pytestmark = pytest.mark.xdist_group("tconv")  # one worker, so that its functio
 DTYPES = ("float32", "float64")
 # (images, h, c, k): one pixel, odd ones, three channels as in the last layer, and a filter larger than the image.
 SHAPES = ((1, 1, 1, 1), (2, 2, 17, 3), (17, 3, 5, 7), (3, 5, 65, 3), (1, 8, 4, 33))
-THREADS = min(2, numba.config.NUMBA_NUM_THREADS)
 LARGE = (7, 9, 80, 70)  # too large for a check of every element
 MANY_COLUMNS = (1, 33, 5, 3)  # an image larger than a block
 FULL_COLUMNS = (1, 3, 6, 4)  # four channels fill the columns of the products of cuda_window_mma
@@ -123,8 +121,7 @@ def test_every_variant_is_right_on_the_host(variant, shape, dtype):
     if variant == "pytorch" and not find_spec("torch"):
         pytest.skip("requires PyTorch: pip install torch")
     problem = problem_of(shape, dtype, device=emulator.guarded_host())
-    numba.set_num_threads(THREADS)  # as the harness does; without it, `blas` would have as many as there are cores
-    steps = workloads.load_variant("tconv", variant).setup(problem, threads=THREADS, **HOST_TUNINGS[variant])
+    steps = workloads.load_variant("tconv", variant).setup(problem, threads=2, **HOST_TUNINGS[variant])
     steps = Steps.of(steps)
     chain_steps([*steps.prepare, *steps.run])()
     assert failed_checks(problem) == set()
