@@ -299,24 +299,30 @@ def is_faster_in_place(form, m, n, k):
     shorter = min(m, n)
     if form == "nt":  # vectors along k
         return k >= 32 and (shorter <= (32 if HAS_MASKS else 12) or (HAS_MASKS and shorter <= 128 and k >= 4 * shorter))
-    if n <= (NARROW if HAS_MASKS else 64) and (form == "nn" or m <= 256):  # a block of B stays in L2 for all rows
+    is_cached = form == "nn" or m <= 256 or is_shallow(n, k)  # a block of B stays in L2 for all rows
+    if n <= (NARROW if HAS_MASKS else 64) and is_cached:
         return True
-    if form == "tn" and n <= 24:
+    if form == "tn" and (n <= 16 or (n <= 128 and 5 * k >= 8 * n) if HAS_MASKS else n <= 24):
         return True
     return m <= 48 or (m <= 160 and k >= 64) if HAS_MASKS else m < 12 or (m <= 100 and k >= 16)
+
+
+def is_shallow(n, k):
+    """Whether a product of the form tn has so few rows of A that each of them is a stream of its own."""
+    return HAS_MASKS and 1 < n and k <= min(64, 4 * n)
 
 
 def as_rows(form, a, b, out):
     """(form, a, b, out) of an equivalent product whose long operand is read in whole rows.
 
-    A column has the same memory as a row; outᵀ = Bᵀ·A reads a long A of the form tn in whole rows. The result is out,
-    or a transposed buffer for it.
+    A column has the same memory as a row; outᵀ = Bᵀ·A reads a long A of the form tn in whole rows, unless it
+    `is_shallow`. The result is out, or a transposed buffer for it.
     """
     m, n = out.shape
     if m == 1 and form == "tn":
         form, a = "nn", a.reshape(1, -1)
     if n == 1 and form == "nn":
         return "nt", a, b.reshape(1, -1), out
-    if n < m and form == "tn":
+    if n < m and form == "tn" and not is_shallow(n, len(a)):
         return "tn", b, a, out.reshape(1, -1) if n == 1 else np.empty((n, m), out.dtype)
     return form, a, b, out
