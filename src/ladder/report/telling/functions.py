@@ -78,14 +78,29 @@ def size(chapter, source, *columns):
     return f"${product}$"
 
 
+def ratio_of_verdicts(chapter, slower, faster):
+    """The time of a selection over that of another, on the published machine on which verdicts about them rest."""
+    answers, key = chapter.study.answers, (ratio_of_verdicts, chapter.workload)
+    if key not in answers:
+        answers[key] = evidence.of_campaigns(chapter)
+    sides = [side for side in (slower, faster) if side != lines.FLOOR]
+    names, others = ([study.machine_of(side).subject for side in sides] for study in (chapter, answers[key]))
+    if names != others and all(name and name.endswith(PUBLISHED) for name in names):
+        try:
+            return answers[key].ratio(slower, faster)
+        except NotMeasured:
+            pass  # no claim is about these cases
+    return chapter.ratio(slower, faster)
+
+
 def speedup(chapter, slower, faster):
     """The time of a selection over that of another: 3.0 ×, with its interval if that is wide."""
-    return ratios.prose(chapter.ratio(slower, faster))
+    return ratios.prose(ratio_of_verdicts(chapter, slower, faster))
 
 
 def comparison(chapter, slower, faster, name):
     """A predicate about `faster`: is 3.0 × faster than `name`, is as fast as it, does not differ significantly ..."""
-    return ratios.comparison(chapter.ratio(slower, faster), render_code(name))
+    return ratios.comparison(ratio_of_verdicts(chapter, slower, faster), render_code(name))
 
 
 def efficiency(chapter, selection, column):

@@ -89,11 +89,11 @@ def latency_claim(key, words, slower, faster):
 
 
 def shares_cause(*selections):
-    """The cause of a claim about traffic: the shares of the bandwidth that selections reach."""
+    """The cause of a claim about traffic: the shares of the bandwidth that selections reach, by their minimal traffic."""
 
     def cause(study, ratio):
         shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
-        return "share of the bandwidth: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
+        return "of the bandwidth at least: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
 
     return cause
 
