@@ -25,7 +25,7 @@ class Figures:
 
     @property
     def files(self):
-        """The files of all figures, in all formats."""
+        """The files into which the figures are drawn, in all formats."""
         return [f"results/figures/{name}.{suffix}" for name in self.names for suffix in figures.FORMATS]
 
     def category(self, wildcards):
