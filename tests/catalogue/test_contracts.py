@@ -38,8 +38,8 @@ def contract(heading):
     }
 
 
-def arguments_of(function, arguments):
-    """Whether a function can be called with these arguments in their order."""
+def accepts(function, arguments):
+    """Whether a function can be called with these arguments, such as "sizes, round", in their order."""
     try:
         inspect.signature(function).bind(*[argument for argument in arguments.split(", ") if argument])
     except TypeError:
@@ -124,7 +124,7 @@ def test_defaults_are_those_of_the_contract_and_the_document():
         default = getattr(defaults, name)
         assert meaning.startswith("optional")
         if arguments is not None:
-            assert arguments_of(default, f"workload, {arguments}"), name
+            assert accepts(default, f"workload, {arguments}"), name
         if name in ("STATEFUL", "rounds", "data_set", "reference_sizes"):
             value = default(None, {}) if callable(default) else default
             assert f"y default `{value}`" in meaning, name
@@ -139,7 +139,7 @@ def test_every_workload_has_the_names_that_the_harness_requires(workload):
         elif entry.arguments is not None:
             other_name, other_arguments = entry.arguments_if or (None, None)
             arguments = other_arguments if other_name and getattr(module, other_name) else entry.arguments
-            assert arguments_of(getattr(module, name), arguments), name
+            assert accepts(getattr(module, name), arguments), name
 
 
 @pytest.mark.parametrize("workload", workloads.names())
@@ -193,16 +193,21 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new, 1) if old else text + new)
 
 
-CHECK = "def expected(sizes, inputs, precision):"
+DEF_EXPECTED = "def expected(sizes, inputs, precision):"
 MISSPELT = [
     ("__init__.py", "SIZES =", "SIZE =", "SIZES"),
     ("__init__.py", "def arrays(", "def array(", "arrays"),
     ("__init__.py", "def cost(", "def costs(", "cost"),
     ("__init__.py", "def refuse(", "def refused(", "refuse"),
     ("__init__.py", "def expected(", "def expect(", "expected"),
-    ("__init__.py", CHECK, "def refrence_sizes(sizes):\n    return sizes\n\n\n" + CHECK, "reference_sizes"),
-    ("__init__.py", CHECK, "def round(sizes):\n    return 3\n\n\n" + CHECK, "rounds"),
-    ("__init__.py", CHECK, "def dataset(sizes):\n    return 'digits'\n\n\n" + CHECK, "data_set"),
+    (
+        "__init__.py",
+        DEF_EXPECTED,
+        "def refrence_sizes(sizes):\n    return sizes\n\n\n" + DEF_EXPECTED,
+        "reference_sizes",
+    ),
+    ("__init__.py", DEF_EXPECTED, "def round(sizes):\n    return 3\n\n\n" + DEF_EXPECTED, "rounds"),
+    ("__init__.py", DEF_EXPECTED, "def dataset(sizes):\n    return 'digits'\n\n\n" + DEF_EXPECTED, "data_set"),
     ("__init__.py", "FACTOR =", "SENSITIVTY = []\nFACTOR =", "SENSITIVITY"),
     ("__init__.py", "FACTOR =", "Stateful = True\nFACTOR =", "STATEFUL"),
     ("__init__.py", "FACTOR =", "ROUNDS = 3\nFACTOR =", "rounds"),
@@ -261,7 +266,7 @@ HELPERS = [
     ("parallel.py", "LIMIT = 1\n\n\ndef bounded(n):\n    return min(n, LIMIT)"),
     ("parallel.py", "def geometries(sizes):\n    return 1\n\n\nSHAPES = {1: geometries}"),
     ("parallel.py", "class Product:\n    pass"),
-    ("paper/text.py", "def facts(study):\n    return 1\n\n\ndef helper(study):\n    return 1"),  # which a text asks
+    ("paper/text.py", "def facts(study):\n    return 1\n\n\ndef helper(study):\n    return 1"),  # which templates call
     ("paper/scaling.py", "def draws(rows):\n    return rows\n\n\nWIDTH = 3"),
     ("reference.py", "def compute(sizes, data):\n    return {}\n\n\ndef other(sizes):\n    return 1"),
 ]

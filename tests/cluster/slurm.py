@@ -1,10 +1,10 @@
 """A real Slurm of four virtual nodes on this machine, two of them with a simulated GPU each.
 
-    python tests/cluster/slurm.py start [FOLDER]    and it stays, until
+    python tests/cluster/slurm.py start [FOLDER]    starts it; it runs until
     python tests/cluster/slurm.py stop
 
-FOLDER, for its files, is its own: an earlier one's are removed from there. Needs root, and no Slurm that is configured
-here already. There is one at a time: whoever runs it holds a lock.
+Its files are in FOLDER, from which those of an earlier Slurm are removed. It requires root and a machine on which no
+other Slurm is configured. Only one runs at a time: whoever runs it holds a lock.
 """
 
 import argparse
@@ -33,14 +33,14 @@ TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client",
 PRIVATE_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"
 WITH_PRIVATE_MEMORY = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c"]
 WITH_PRIVATE_MEMORY += [f'({PRIVATE_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
-# Snakemake's executor strips SLURM_CONF from the environment, so that it has to be the file that Slurm looks for.
+# Snakemake's executor strips SLURM_CONF from the environment, so Slurm must find its file at the default path.
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 GRES = CONFIGURATION.with_name("gres.conf")
 MARK = "# Written, and removed after use, by tests/cluster/slurm.py of ladder."
 # One place on the machine, so that what a killed run left is found; and one where programs may be executed.
 FOLDER = Path("/var/lib/ladder-slurm")
 LOCK = Path("/run/ladder-slurm.lock")
-TIMEOUT = 120  # seconds for any step, on a slow and busy machine
+TIMEOUT = 120  # seconds of a wait by default, enough on a slow and busy machine
 
 # MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
 # nodes may have more than the machine. task/affinity: as on clusters, a job stays on the cores that it was given.
@@ -192,7 +192,7 @@ def wait(condition, description, limit=TIMEOUT):
 
 
 def holds(test):
-    """Whether a daemon answers a question, a function, as expected."""
+    """Whether a test succeeds; it fails, too, if it raises LadderError, as before a daemon answers."""
     try:
         return test()
     except LadderError:
@@ -207,12 +207,12 @@ def missing_packages():
 def check():
     """Raise Unavailable if no Slurm may be started here."""
     if os.geteuid():
-        raise Unavailable("A Slurm on this machine waits for root, who may start one.")
+        raise Unavailable("Only root may start a Slurm for tests.")
     for path in (CONFIGURATION, GRES):
         if path.exists() and not path.read_text().startswith(MARK):
-            raise Unavailable(f"A Slurm for tests waits for a machine without another: {path} is not its own.")
+            raise Unavailable(f"This machine has another Slurm: {path} was not written for tests.")
     if "SLURM_CONF" in os.environ:
-        raise Unavailable("A Slurm for tests waits for a machine without another: SLURM_CONF is set.")
+        raise Unavailable("This machine has another Slurm: SLURM_CONF is set.")
 
 
 def prepare():
@@ -220,7 +220,7 @@ def prepare():
     check()
     if missing_packages() and not shutil.which("apt-get"):
         raise Unavailable(
-            f"A Slurm on this machine waits for its programs: Debian has them in {', '.join(missing_packages())}."
+            f"A Slurm for tests requires Debian's packages {', '.join(missing_packages())}, and apt-get is missing."
         )
     if missing_packages():
         install(missing_packages())
@@ -233,7 +233,7 @@ def install(packages):
     for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode:
-            raise Unavailable(f"A Slurm waits for packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
+            raise Unavailable(f"A Slurm requires packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
 
 
 def lock_machine(limit):
@@ -252,7 +252,7 @@ def lock_machine(limit):
     except LadderError:
         file.close()
         raise Unavailable(
-            "A Slurm for tests waits for the one that runs here to end; 'python tests/cluster/slurm.py stop' ends it."
+            "Another Slurm for tests runs on this machine: 'python tests/cluster/slurm.py stop' ends it."
         ) from None
     return file
 
@@ -260,7 +260,7 @@ def lock_machine(limit):
 def start(folder=FOLDER, lock_file=None):
     """Start a new Slurm, whatever an earlier one left; the caller holds the lock.
 
-    `lock_file` is the lock's file where the Slurm shall stay, and hold the lock, longer than this process.
+    With `lock_file`, the open file of the lock, the Slurm holds the lock even after this process has ended.
     """
     stop()
     folder = Path(folder).resolve()

@@ -86,11 +86,11 @@ def test_what_runs_on_a_node_fails_with_it(slurm):
     assert slurm.wait_until_ended(slurm.submit("-w", "c2", "--wrap", "true")).state == "COMPLETED"
 
 
-def test_another_one_waits(slurm):
+def test_a_second_slurm_is_refused(slurm):
     done = subprocess.run([sys.executable, SCRIPT, "start"], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "waits for the one that runs here" in done.stderr
+    assert "Another Slurm for tests runs on this machine" in done.stderr
     assert slurm.wait_until_ended(slurm.submit("--wrap", "true")).state == "COMPLETED"
 
 
@@ -100,9 +100,9 @@ def test_nodes_are_listed():
     assert virtual_slurm.expand_nodes("(null)") == []
 
 
-def test_plain_user_reads_what_tests_wait_for(monkeypatch):
+def test_only_root_may_start_a_slurm(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(virtual_slurm.Unavailable, match="waits for root"), virtual_slurm.run_slurm():
+    with pytest.raises(virtual_slurm.Unavailable, match="Only root"), virtual_slurm.run_slurm():
         pass
 
 
@@ -114,7 +114,7 @@ def test_configuration_of_another_slurm_is_left_alone(name, tmp_path, monkeypatc
     monkeypatch.setattr(virtual_slurm, "GRES", tmp_path / "gres.conf")
     monkeypatch.setattr(virtual_slurm, "CONFIGURATION", tmp_path / "slurm.conf")
     monkeypatch.setattr(virtual_slurm, name, other_configuration)
-    with pytest.raises(virtual_slurm.Unavailable, match=r"theirs\.conf is not its own"), virtual_slurm.run_slurm():
+    with pytest.raises(virtual_slurm.Unavailable, match=r"theirs\.conf was not written"), virtual_slurm.run_slurm():
         pass
     virtual_slurm.stop()
     assert other_configuration.read_text() == "ClusterName=real\n"

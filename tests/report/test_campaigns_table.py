@@ -1,4 +1,4 @@
-"""The tables of the campaigns: versions with dots, and flags of every name."""
+"""The tables of the campaigns: the notation of versions, shared columns, and names without flags."""
 
 from types import SimpleNamespace
 

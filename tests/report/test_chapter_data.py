@@ -227,7 +227,7 @@ def test_a_users_chapter_is_accepted(paper):
             '"parallel")]',
             '"parallel", 3, 2)]',
             "The claim 'one-pass' in {place} has the bounds min=3 and max=2, which no ratio meets: they must "
-            "be numbers, `min` the smaller one.",
+            "be numbers, and `min` at most `max`.",
         ),
         (
             "claims.py",

@@ -36,7 +36,7 @@ ACCURACY_SOURCE = (
     "mlp_accuracy",
 )  # the machine and the experiment of the trainings whose accuracy is stated
 NOTES_TEMPLATE = (
-    "\nMedians over processes, measured in turns, with 99 % intervals. "
+    "\nTimes are medians over processes, measured in turns; speed-ups have 99 % intervals. "
     "A network {layers} recognises {accuracy} of MNIST's test images after {epochs} epochs.\n"
     "All results, and verdicts on earlier studies' claims: "
     "[a page](docs/index.html) (clone, then open it), [the paper](docs/paper.pdf)."
@@ -120,9 +120,9 @@ def processes(folder, experiment, *case):
 
 
 def campaigns_of(result):
-    """The times of both cases of a result, [[processes, processes]], in each campaign that counts of those with both.
+    """The times of both cases of a result by campaign, [[processes, processes]].
 
-    Raises LookupError if none has both.
+    Of the campaigns with both cases, these are the ones that count. Raises LookupError if none has both.
     """
     folders = sorted(PUBLISHED.glob(f"campaigns/{result.machine}_*"))
     times = [

@@ -40,7 +40,7 @@ def statements(path: Path) -> list[ast.stmt]:
 
 @functools.cache
 def statements_of(text: str) -> list[ast.stmt]:
-    """The top-level statements of a text, which are cached although a file may change: most files don't."""
+    """The top-level statements of a text. They are cached by the text, so an unchanged file isn't parsed again."""
     return ast.parse(text).body
 
 

@@ -77,7 +77,7 @@ class Gpu(Host):
             ) from None
 
     def flusher(self) -> Callable[[], None]:
-        """A function that flushes the L2 cache in stream order.
+        """A function that flushes the L2 cache of the current GPU in stream order.
 
         It fills a buffer of twice the cache's size with a new value.
         """

@@ -1,7 +1,7 @@
 """Arrays in host memory, work on GPUs; timed on the host, from the call to its return.
 
-The time includes copies to the GPUs and back. Before a sample only the GPUs' caches are flushed; the host's needn't
-be, since the link to a GPU is slower than the host's memory.
+The time includes copies to the GPUs and back. Before a sample with cold caches, only the L2 cache of the current GPU is
+flushed: not those of the other GPUs, nor the host's caches, since the link to a GPU is slower than the host's memory.
 """
 
 from collections.abc import Callable

@@ -28,7 +28,10 @@ def launcher(choice: str | None) -> str | None:
 
 
 def ladder_command() -> str:
-    """The command that starts this `ladder` in the user's shell: `ladder` if the PATH finds it, else its path."""
+    """The command that starts this `ladder` in the user's shell: `ladder` if the PATH finds it, else its path.
+
+    Without a script `ladder` beside this Python, it is this Python's path with `-m ladder`.
+    """
     script = Path(sys.executable).with_name("ladder")
     if not script.exists():
         return f"{shlex.quote(sys.executable)} -m ladder"

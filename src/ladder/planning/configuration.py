@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[3]
 HINT = "See config/README.md for every key."
 # Pairs of keys of a protocol: a minimum and the maximum that it must not exceed.
 MIN_MAX_KEYS = (("processes", "most_processes"), ("samples", "most"), ("least", "most"))
-# Texts that are numbers to people or other languages, but not to YAML: 1e5, 0,5, 1_000, 08, 1.5D+00.
+# Texts that are numbers to people or other languages, but not to YAML: 1e5, 0,5, 08, 1.5D+00.
 NUMBER = re.compile(r"[-+]?[\d_.,]*\d[\d_.,]*([eEdD][-+]?\d+)?")
 # Python's types by their names in JSON Schema.
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "null": type(None)}
@@ -104,9 +104,9 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def claims(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The validated configuration of the claims' experiment: that of the study with the experiments of `claims`.
+    """The validated configuration for the claims: the study's, overridden by the files that its key `claims` lists.
 
-    The files that the key names override the study's keys, and replace all of its experiments.
+    Of the experiments, it has only those in these files.
     """
     merged = merge({}, config) | {"experiments": {}, "only": []}
     for path in map(Path, config["claims"]):
@@ -149,8 +149,8 @@ def require_numbers(experiments: Mapping[str, dict[str, Any]]) -> None:
                     raise LadderError(f"The configuration is wrong at {key_path}: {number_advice(text)}{HINT}")
 
 
-def number_in_yaml(value: Any) -> float | None:
-    """The number that a text looks like, as YAML writes it; None for anything else."""
+def number_in_yaml(value: Any) -> str | None:
+    """YAML's notation of the number that a text looks like; None for anything else."""
     if not isinstance(value, str) or not NUMBER.fullmatch(value):
         return None
     try:

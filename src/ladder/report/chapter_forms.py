@@ -10,7 +10,10 @@ TYPES = {"SOURCES": Source, "MACHINES": Needs, "LINES": Line}
 
 
 def require_lines(path, data):
-    """Refuse SOURCES, MACHINES or LINES, of the module `data` in a file, of another form. Raises LadderError."""
+    """Require mappings of keys to the classes in TYPES: SOURCES, MACHINES and LINES of a file's module `data`.
+
+    Raises LadderError for any other value.
+    """
     for name, kind in TYPES.items():
         value = getattr(data, name)
         if not isinstance(value, dict) or not all(isinstance(item, kind) for item in value.values()):
@@ -18,7 +21,10 @@ def require_lines(path, data):
 
 
 def require_claims(path, claims):
-    """Refuse CLAIMS of another form, a key of several claims, or bounds that no ratio meets. Raises LadderError."""
+    """Require CLAIMS, {group: [Claim]}, with a key of its own for each claim, and bounds that a ratio can meet.
+
+    Raises LadderError for any other value.
+    """
     groups = claims.values() if isinstance(claims, dict) else [None]
     if not all(
         isinstance(group, list | tuple) and all(isinstance(claim, Claim) for claim in group) for group in groups
@@ -33,10 +39,10 @@ def require_claims(path, claims):
         if not all(isinstance(bound, int | float) for bound in (claim.min, claim.max)) or claim.min > claim.max:
             raise LadderError(
                 f"{where} has the bounds min={claim.min!r} and max={claim.max!r}, which no ratio meets: they must be "
-                "numbers, `min` the smaller one."
+                "numbers, and `min` at most `max`."
             )
 
 
 def refuse(path, name, form):
-    """Raise LadderError: a name of a module doesn't have its form."""
+    """Raise LadderError: the value of a module's name must be of `form`, in words."""
     raise LadderError(f"`{name}` in {literals.line_of(path, name, None)} must be {form}. See docs/contracts.md.")

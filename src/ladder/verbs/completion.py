@@ -10,8 +10,11 @@ from ladder.catalogue import workloads
 from ladder.verbs import command_line
 
 SHELLS = ("bash", "zsh", "tcsh")
-# {names that the scripts get from this verb: the arguments of verbs that are such names}.
-NAMES = {"workloads": ("workload",), "variants": ("words", "a", "b", "name")}
+# {names that a script asks this verb for: the arguments that it completes with them, as (verb or None for all, dest)}.
+NAMES = {
+    "workloads": ((None, "workload"),),
+    "variants": (("run", "words"), ("profile", "words"), ("compare", "a"), ("compare", "b"), ("new", "name")),
+}
 EXAMPLES = """\
   ladder completion bash > ~/.local/share/bash-completion/completions/ladder
   source <(ladder completion bash)
@@ -33,10 +36,11 @@ def run(options):
 
 
 def annotate(parser):
-    """The parser, with what shtab completes in place of arguments: names, and paths for other texts."""
+    """The parser, whose arguments tell shtab how to complete them: by names, or by paths if they are other texts."""
     (verbs,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    for action in (action for verb in verbs.choices.values() for action in verb._actions):
-        names = [what for what, arguments in NAMES.items() if action.dest in arguments]
+    for verb, action in ((verb, action) for verb, subparser in verbs.choices.items() for action in subparser._actions):
+        keys = {(verb, action.dest), (None, action.dest)}
+        names = [what for what, arguments in NAMES.items() if keys.intersection(arguments)]
         if names:
             action.complete = shtab.cmd(f"{shlex.quote(sys.executable)} -P -m ladder completion {names[0]}")
         elif action.type is None and action.choices is None and action.nargs != 0:

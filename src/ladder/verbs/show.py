@@ -39,7 +39,7 @@ def run(options):
 
 
 def campaigns_elsewhere(workload, detailed, stored):
-    """The lines on other machines whose campaigns have measured what the machines `stored` have not."""
+    """Lines on machines other than `stored` whose campaigns have ratios that the rankings `detailed` lack."""
     others = {name: item for name, item in results.load(workload).items() if name not in stored}
     rankings = {name: ranking.rankings(item) for name, item in others.items()}
     return ranking_notes.campaigns_elsewhere(detailed, rankings)

@@ -19,13 +19,13 @@ class Figures:
         self.ceilings = ceilings
         self.constants = {name: figures.constants(name) for name in figures.names()}
         self.paths = {name: path for name, (_, path) in figures.modules().items()}
-        files = {name: self.files_of(name) for name in figures.drawable(plan.experiments)}
-        self.extra_inputs = {name: paths for name, paths in files.items() if paths is not None}
+        inputs = {name: self.extra_inputs_of(name) for name in figures.drawable(plan.experiments)}
+        self.extra_inputs = {name: paths for name, paths in inputs.items() if paths is not None}
         self.names = list(self.extra_inputs)
 
     @property
     def files(self):
-        """The files of all figures, in all formats."""
+        """The files into which the figures are drawn, in all formats."""
         return [f"results/figures/{name}.{suffix}" for name in self.names for suffix in figures.FORMATS]
 
     def category(self, wildcards):
@@ -81,7 +81,7 @@ class Figures:
         workload, names = figures.workload(figure), self.constants[figure]["USES_ARTEFACTS"]
         return {name: path for name in names for path in datasets.files(f"{workload}/{name}")}
 
-    def files_of(self, figure):
+    def extra_inputs_of(self, figure):
         """The files of data and artefacts that a figure shows; None if one is missing and this run won't provide it."""
         name = self.data_of(figure)
         if self.constants[figure]["USES_DATA"] and not name:

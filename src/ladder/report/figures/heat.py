@@ -1,4 +1,4 @@
-"""Heat maps of a rate by two tunings of a case, such as the tiling's."""
+"""Heat maps of a rate by two of a case's sizes and tunings, such as its form and its tiling."""
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ def figure(panels, margin):
         max_rows = max(row_count(groups) for _, groups in blocks)
         for axes, (title, groups) in zip(bands[name], blocks, strict=True):
             fill(axes, groups)
-            axes.set_ylim(max_rows, 0)  # so that rows are equally high in all panels
+            axes.set_ylim(max_rows, 0)  # so that rows are equally high in all panels of a machine
             axes.set_title(title)
     return figure
 

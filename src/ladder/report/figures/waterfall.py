@@ -15,7 +15,7 @@ from ladder.statistics import quotients
 from ladder.statistics.quotients import Ratio
 
 MIN_RUNG_HEIGHT, MAX_RUNG_HEIGHT = 0.108, 0.148  # the limits of a rung's height in inches
-PANELS_HEIGHT = 4.2  # inches of all panels together, unless rungs would be lower than MIN_RUNG_HEIGHT
+PANELS_HEIGHT = 4.2  # inches of all panels together, if the limits of a rung's height allow it
 WIDTH_RATIOS = (1.9, 1)  # the ratio of the widths of a panel and of the shares beside it
 MARGIN = 0.58  # inches of a panel above and below its rungs
 PEER_GAP = 0.5  # before the peers, in rungs

@@ -21,7 +21,7 @@ def network(dtype, **values):
         ("momentum", real),
         ("error", ctypes.c_void_p),
         ("threads", ctypes.c_long),
-        ("sums", ctypes.c_void_p),
+        ("scratch", ctypes.c_void_p),
     ]
     return type("Network", (ctypes.Structure,), {"_fields_": fields})(**values)
 
@@ -42,7 +42,7 @@ class Program:
             "out": [problem.images] + [problem.device.empty(units[layer], dtype) for layer in layers],
             "delta": [None] + [problem.device.empty(units[layer], dtype) for layer in layers],
         }
-        self.sums = problem.device.empty((threads * max(weights.size for weights in self.arrays["w"][1:]),), dtype)
+        self.scratch = problem.device.empty((threads * max(weights.size for weights in self.arrays["w"][1:]),), dtype)
         self.network = network(
             dtype,
             layers=self.last,
@@ -54,7 +54,7 @@ class Program:
             momentum=sizes["momentum"],
             error=problem.error.ctypes.data,
             threads=threads,
-            sums=self.sums.ctypes.data,
+            scratch=self.scratch.ctypes.data,
             **{name: addresses(arrays) for name, arrays in self.arrays.items()},
         )
 

@@ -22,7 +22,7 @@ typedef struct {
     REAL rate, momentum;
     REAL *error;
     long threads;
-    REAL *sums;            /* scratch; in openmp.c as many elements per thread as the largest layer has weights */
+    REAL *scratch;         /* in openmp.c as many elements per thread as the largest layer has weights */
 } Network;
 
 /* The logistic function of one number. */

@@ -55,7 +55,7 @@ void weight_change_accumulators(const Network *net, long layer)
     REAL *dw = net->dw[layer];
 #pragma omp parallel num_threads(net->threads)
     {
-        REAL *partial = net->sums + omp_get_thread_num() * count;
+        REAL *partial = net->scratch + omp_get_thread_num() * count;
         for (long i = 0; i < count; i++)
             partial[i] = 0;
 #pragma omp for schedule(runtime)
@@ -68,7 +68,7 @@ void weight_change_accumulators(const Network *net, long layer)
         for (long i = 0; i < count; i++) {
             REAL total = net->momentum * dw[i];
             for (int thread = 0; thread < omp_get_num_threads(); thread++)
-                total += net->sums[thread * count + i];
+                total += net->scratch[thread * count + i];
             dw[i] = total;
         }
     }

@@ -32,8 +32,8 @@ typedef struct {
 
 /* Partition the blocks of patterns into parts, which threads take dynamically; returns the number of parts. As in
    guided scheduling, each round makes one part per thread out of half of the remaining blocks, so a slow thread takes
-   fewer parts. The partition is deterministic, and every part has its own gradient and error: results don't depend on
-   which thread takes which part. */
+   fewer parts; on one thread, one part has all blocks. The partition is deterministic, and every part has its own
+   gradient and error: results don't depend on which thread takes which part. */
 static long partition(const Network *net, long block, Part *parts)
 {
     const long blocks = (net->count + block - 1) / block, divisor = net->threads > 1 ? 2 : 1;
@@ -78,8 +78,8 @@ static long part_size(const Network *net)
     return size;
 }
 
-/* The number of elements that `sums` must hold. */
-long workspace(const Network *net, long block)
+/* The number of elements that `scratch` must hold. */
+long scratch_size(const Network *net, long block)
 {
     return shared_size(net) + net->threads * thread_size(net, block) + partition(net, block, NULL) * part_size(net);
 }
@@ -92,10 +92,10 @@ static REAL *arena_take(REAL **free, long count)
     return first;
 }
 
-/* Point layers (net->layers + 1) to the shared memory and to a thread's private memory in `sums`. */
+/* Point layers (net->layers + 1) to the shared memory and to a thread's private memory in `scratch`. */
 static void assign_memory(Layer *layers, const Network *net, long block, long thread)
 {
-    REAL *shared = net->sums, *private = shared + shared_size(net) + thread * thread_size(net, block);
+    REAL *shared = net->scratch, *private = shared + shared_size(net) + thread * thread_size(net, block);
     for (long layer = 1; layer <= net->layers; layer++) {
         const long fan_in = net->widths[layer - 1], fan_out = net->widths[layer], stride = padded(fan_out);
         layers[layer] = (Layer){
@@ -113,7 +113,7 @@ static void assign_memory(Layer *layers, const Network *net, long block, long th
 /* Point the layers' `gradient` to that of a part. */
 static void assign_part(Layer *layers, const Network *net, long block, long part)
 {
-    REAL *free = net->sums + shared_size(net) + net->threads * thread_size(net, block) + part * part_size(net);
+    REAL *free = net->scratch + shared_size(net) + net->threads * thread_size(net, block) + part * part_size(net);
     for (long layer = 1; layer <= net->layers; layer++)
         layers[layer].gradient = arena_take(&free, (layers[layer].fan_in + 1) * layers[layer].stride);
 }
@@ -137,7 +137,7 @@ static void pack(const Network *net, const Layer *layers)
 
 /* Compute the output layer's deltas (count, stride), padded with zeros, of the patterns in ranpat (count). Returns
    twice the block's error. */
-static REAL output(const Network *net, const Layer *layer, const long *ranpat, long count)
+static REAL output_deltas(const Network *net, const Layer *layer, const long *ranpat, long count)
 {
     REAL error = 0;
     for (long p = 0; p < count; p++) {
@@ -208,7 +208,7 @@ static REAL forward_backward(const Network *net, const Layer *layers, const long
         find_rows(rows, net, layers, layer - 1, ranpat, count);
         forward(layers + layer, rows, count);
     }
-    const REAL error = output(net, layers + net->layers, ranpat, count);
+    const REAL error = output_deltas(net, layers + net->layers, ranpat, count);
     for (long layer = net->layers; layer > 1; layer--)
         backward(layers + layer, layers + layer - 1, rows, count);
     find_rows(next, net, layers, 0, ranpat + count, next_count);

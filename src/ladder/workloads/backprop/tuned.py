@@ -1,11 +1,12 @@
 """The best version in C on the host: blocks of patterns, register tiles, all steps of a block one after the other.
 
 A block's activations, its deltas, the weights and their gradient stay in the L2 cache, so every image is read from
-memory once. Products are tiles of 4 patterns by up to 7 vectors with sums in registers; patterns are read in place, by
-`ranpat`. Threads take parts of the patterns dynamically, large ones first, so a slow thread takes fewer; every part has
-its own sums, which are added in order at the end. Threads are bound to different cores because two threads on one core
-would share its multiply-add units. `vector` is the length of a vector in bytes: that of the machine's registers, or
-less if the layers' widths aren't multiples of it. Bound by the multiply-adds of the products.
+memory once. Products have tiles of sums in registers: 3 patterns, or more if a tile is narrow, by up to 7 vectors, or 3
+without AVX-512VL; a gradient's tile has inputs in place of patterns. Patterns are read in place, by `ranpat`. Threads
+take parts of the patterns dynamically, large ones first, so a slow thread takes fewer; every part has its own sums,
+which are added in order at the end. Threads are bound to different cores because two threads on one core would share
+its multiply-add units. `vector` is the length of a vector in bytes: that of the machine's registers, or less if the
+layers' widths aren't multiples of it. Bound by the multiply-adds of the products.
 """
 
 import ctypes
@@ -33,9 +34,9 @@ def setup(
 ) -> Run:
     """The steps of an epoch: the blocks, then the update."""
     program = in_c.Program(problem, "tuned", threads=threads, flags=flags, vector=vector)
-    # Used instead of `out` and `delta` of all patterns, which take no memory as long as nothing touches their pages.
-    program.library.workspace.restype = ctypes.c_long
-    size = program.library.workspace(ctypes.byref(program.network), ctypes.c_long(block))
-    program.sums = problem.device.empty((size,), problem.sizes["dtype"])
-    program.network.sums = program.sums.ctypes.data
+    # This scratch memory replaces `out` and `delta` of all patterns, whose untouched pages take no memory.
+    program.library.scratch_size.restype = ctypes.c_long
+    size = program.library.scratch_size(ctypes.byref(program.network), ctypes.c_long(block))
+    program.scratch = problem.device.empty((size,), problem.sizes["dtype"])
+    program.network.scratch = program.scratch.ctypes.data
     return [program.step("patterns", "patterns", block), program.step("update", "update", block)]

@@ -122,9 +122,10 @@ def generate(problem: Problem, round: int) -> None:
 
 
 def cost(sizes: Sizes, facts: Mapping[str, int]) -> SimpleNamespace:
-    """FLOPs of the products, and the minimum of bytes: half of A, once or in every iteration.
+    """FLOPs of the products or, for `direct`, of Cholesky's factorisation, and the minimum of bytes.
 
-    Half suffices because A is symmetric. It is read once if it fits on a chip, where it may stay.
+    Half of A suffices because A is symmetric. It is read once if it fits on a chip, where it may stay, else in every
+    iteration.
     """
     n = sizes["n"]
     half = n * (n + 1) // 2 * np.dtype(sizes["dtype"]).itemsize

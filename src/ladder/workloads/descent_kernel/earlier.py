@@ -7,7 +7,7 @@ elements that a kernel writes, 4 bytes each, and not the whole traffic: `element
 from ladder.workloads.descent_kernel import cost
 from ladder.workloads.descent_kernel.passes import pass_lengths, study_load
 
-# Version 2: block and n of each column. With grid and block exchanged, `block` is the number of blocks.
+# Version 2: (block, n) of each column. The study exchanged grid and block: what it calls block is the number of blocks.
 COLUMNS = ((32, 16), (32, 64), (32, 144), (128, 64), (128, 256), (512, 256), (512, 512))
 VERSION2 = {
     "init": (0.01875, 0.0217, 0.01974, 0.02067, 0.02339, 0.02294, 0.0511),

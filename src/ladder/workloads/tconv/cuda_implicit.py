@@ -1,9 +1,9 @@
 """The transposed convolution on the GPU without tensor cores as an implicit GEMM: the gathered matrix isn't stored.
 
-A block computes `bm` images by `bn` output channels at one element (position) of the result, in steps of `bk` channels,
-and a thread `tm` x `tn` of them. Only pairs of pixels and taps that exist are multiplied, so no FLOP is wasted.
-`parities` is the number of neighbouring elements, 1, 2 or 4, whose channels are the columns of one product. For few
-output channels, as in a picture, they are the four elements around a pixel; 25 in 36 multiply-adds are then needed.
+A block computes `bm` images by `bn` columns, in steps of `bk` channels, and a thread `tm` x `tn` of them. The columns
+are the output channels of `parities` neighbouring elements of the result, 1, 2 or 4. Of one element, only pairs of
+pixels and taps that exist are multiplied, so no FLOP is wasted. For few output channels, as in a picture, there are
+four elements, those around a pixel; 25 in 36 multiply-adds are then needed.
 `parities` = 2, for two elements side by side, suits tensor cores. Compute-bound.
 """
 

@@ -20,11 +20,11 @@ TRAFFIC = {"openmp": 1, "blas": 1, "cuda_version2": 6, "cublas": 1, "cuda_fused"
 
 
 def launch_count(variant, n):
-    """The number of launches in an iteration."""
+    """The number of launches in an iteration; for `cuda_fused`, in one that updates r."""
     return {"cuda_version2": 8 + 4 * len(pass_lengths(n, study_load(n))), "cublas": 8, "cuda_fused": 1}.get(variant, 0)
 
 
-def bytes_of(row):
+def matrix_bytes(row):
     """The bytes of A."""
     return float(row["n"]) ** 2 * np.dtype(row["dtype"]).itemsize
 
@@ -39,11 +39,11 @@ def predict(machine, row):
     products = 2 if pd.notna(recompute) and recompute == 1 else 1  # with 1, r = b - A x in every iteration
     launch_seconds = launch_count(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
     latency_seconds = launch_seconds + LATENCIES.get(variant, 0.0)
-    bytes_moved = TRAFFIC[variant] * products * bytes_of(row)
+    bytes_moved = TRAFFIC[variant] * products * matrix_bytes(row)
     return rates.seconds(machine, row, {"seconds": latency_seconds, "memory": bytes_moved}, row.get("threads"))
 
 
 def floor(machine, row):
     """Seconds in which a machine's GPU, or else its host, reads A once; None if the bandwidth is unknown."""
     rate = rates.gpu_bandwidth(machine) or max(rates.bandwidths(machine).values(), default=None)
-    return rate and bytes_of(row) / rate
+    return rate and matrix_bytes(row) / rate

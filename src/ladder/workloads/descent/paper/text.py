@@ -21,7 +21,7 @@ LARGE_KAPPA = 1000  # the condition number of a system whose steps are counted b
 
 def matrix_memory(study, selection):
     """The memory that A takes."""
-    return latex.memory(model.bytes_of(study.rows(selection).iloc[0]))
+    return latex.memory(model.matrix_bytes(study.rows(selection).iloc[0]))
 
 
 def kernels_now(study, counts):
