@@ -7,9 +7,11 @@ import pytest
 
 import made_up
 from ladder.report import chapters, kinds_table, validation_table, verdicts
+from ladder.report.machine_choice import replicated_machine
 from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store.study import Study
+from ladder.workloads.descent.paper import claims as descent_claims
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
@@ -136,11 +138,21 @@ def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(cou
     assert kinds_table.numbers(merged_study)["study/verdicts/replaced"] == name
     assert (r"\texttt{here}" in kinds_table.table(merged_study)) == is_replaced
     descent = chapter_study.study_of_chapter("descent", merged_study)
+    claim = next(claim for claim in descent_claims.CLAIMS["own"] if claim.key == "one-launch")
+    assert functions.ratio_of_verdicts(descent, claim.slower, claim.faster).value == pytest.approx(rows[0]["now"])
     if is_replaced:
         assert name in functions.verdict_machine(descent, "host")
     else:
         with pytest.raises(NotMeasured):
             functions.verdict_machine(descent, "host")
+
+
+def test_verdicts_of_a_build_rest_on_its_machine():
+    """A published machine of the same size has more campaigns."""
+    study_here = split_into_campaigns(made_chapters.study("descent", machine="here"), 2, 1)
+    published = split_into_campaigns(made_chapters.study("descent", machine="there (published)"), 3, 2)
+    descent = chapter_study.study_of_chapter("descent", made_up.merge(study_here, published))
+    assert replicated_machine(descent, "host") == "here"
 
 
 def test_a_build_that_decides_nothing_says_so(study):

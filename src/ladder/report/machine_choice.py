@@ -45,11 +45,13 @@ def is_local(machine):
 def replicated_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest, None without one.
 
-    If the role's machine has fewer than MIN_CAMPAIGNS full campaigns of some case of the role, it is replaced by
-    another published machine with as many cores and GPUs that has so many of all. A case of which no machine has a full
-    campaign, because its processes take too long, doesn't count.
+    If the role's machine is a published one with fewer than MIN_CAMPAIGNS full campaigns of some case of the role, it
+    is replaced by another one with as many cores and GPUs that has so many of all. A case of which no machine has a
+    full campaign, because its processes take too long, doesn't count.
     """
     role_machine = chapter.machines[role]
+    if role_machine.subject is None or is_local(role_machine):
+        return role_machine.subject
     machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
     alike = [machine for machine in machines if machine.description and size(machine) == size(role_machine)]
     candidates = chapter.needs[role].machines(alike, chapter.sources)

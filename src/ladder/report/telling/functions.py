@@ -79,13 +79,12 @@ def size(chapter, source, *columns):
 
 
 def ratio_of_verdicts(chapter, slower, faster):
-    """The time of a selection over that of another, on the published machine on which verdicts about them rest."""
+    """The time of a selection over that of another, on the machine on which verdicts about them rest."""
     answers, key = chapter.study.answers, (ratio_of_verdicts, chapter.workload)
     if key not in answers:
         answers[key] = evidence.of_campaigns(chapter)
     sides = [side for side in (slower, faster) if side != lines.FLOOR]
-    names, others = ([study.machine_of(side).subject for side in sides] for study in (chapter, answers[key]))
-    if names != others and all(name and name.endswith(PUBLISHED) for name in names):
+    if all(label(chapter.machine_of(side)) != label(answers[key].machine_of(side)) for side in sides):
         try:
             return answers[key].ratio(slower, faster)
         except NotMeasured:
@@ -190,10 +189,15 @@ def other_machine(chapter, role, other_role):
 
 def verdict_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest; raises NotMeasured if that is the role's own."""
-    name, local = (require_measured(each.machines[role].subject) for each in (evidence.of_campaigns(chapter), chapter))
-    if name.removesuffix(PUBLISHED) == local.removesuffix(PUBLISHED):
+    machine = evidence.of_campaigns(chapter).machines[role]
+    if label(machine) == label(chapter.machines[role]):
         raise NotMeasured
-    return code(name)
+    return code(require_measured(machine.subject))
+
+
+def label(machine):
+    """The label of a machine, whether published or of this build; None without one."""
+    return machine.subject and machine.subject.removesuffix(PUBLISHED)
 
 
 def gpu(chapter, role, about="name"):

@@ -309,7 +309,7 @@ def is_faster_in_place(form, m, n, k):
 
 def is_shallow(n, k):
     """Whether a product of the form tn has so few rows of A that each of them is a stream of its own."""
-    return HAS_MASKS and 1 < n and k <= min(64, 4 * n)
+    return HAS_MASKS and n > 1 and k <= min(64, 4 * n)
 
 
 def as_rows(form, a, b, out):

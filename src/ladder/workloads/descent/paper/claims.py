@@ -89,7 +89,7 @@ def latency_claim(key, words, slower, faster):
 
 
 def shares_cause(*selections):
-    """The cause of a claim about traffic: the shares of the bandwidth that selections reach, by their minimal traffic."""
+    """The cause of a claim about traffic: the shares of the bandwidth that their minimal traffic takes."""
 
     def cause(study, ratio):
         shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
