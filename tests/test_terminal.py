@@ -24,6 +24,11 @@ def test_titles_stand_above_rows_that_are_too_long(narrow):
     assert titled == ["    a", "a long title a long", "title", "    1"]
 
 
+def test_titles_stand_above_rows_that_are_too_long_without_them(narrow):
+    titled = list(terminal.titled_table(("title", "a", "b"), ["one", "two"], [["1", "x" * 30], ["2", "short"]]))
+    assert titled == ["    a  b", "one", "    1", "        " + "x" * 30, "two", "    2  short"]
+
+
 def test_columns_without_text_are_omitted():
     head, rows = terminal.with_text(("rank", "share", "case"), [["1", "", "a"], ["", "", "b"]])
     assert list(terminal.table(head, rows)) == ["rank  case", "1     a", "      b"]

@@ -13,6 +13,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[st
 
     Where a line is longer than the terminal, the last cell has a line of its own.
     """
+    for lines in table_rows(head, rows, right):
+        yield from lines
+
+
+def table_rows(
+    head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()
+) -> Iterator[Sequence[str]]:
+    """As `table`: the lines of each row, one or two."""
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     longest = width(TABLE_WIDTH)
@@ -22,7 +30,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[st
             for name, cell, size in zip(head, row, widths, strict=True)
         )
         line = GAP.join([*aligned, last]).rstrip()
-        yield from [line] if len(line) <= longest else [GAP.join(aligned).rstrip(), f"{INDENT}{last.strip()}"]
+        yield [line] if len(line) <= longest else [GAP.join(aligned).rstrip(), f"{INDENT}{last.strip()}"]
 
 
 def titled_table(
@@ -33,10 +41,10 @@ def titled_table(
     if len(lines) == len(rows) + 1:
         yield from lines
         return
-    first, *lines = table(head[1:], rows, right)
-    yield INDENT + first
-    for title, line in zip(titles, lines, strict=True):
-        yield from (*wrapped(title), INDENT + line)
+    first, *others = table_rows(head[1:], rows, right)
+    yield from (INDENT + line for line in first)
+    for title, lines in zip(titles, others, strict=True):
+        yield from (*wrapped(title), *(INDENT + line for line in lines))
 
 
 def with_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

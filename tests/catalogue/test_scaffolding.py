@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ladder.__main__ import main
+from ladder.build import binaries
 from ladder.catalogue import literals, scaffolding, soundness, sources, workloads
 from ladder.errors import LadderError
 from ladder.harness.case_arguments import cases_of
@@ -59,6 +60,12 @@ def test_headers_beside_a_source_are_copied_to_another_folder_but_not_over_a_fil
     assert (folder / "gemm/operands.cuh").read_text(encoding="utf-8") == "// the user's"
     scaffolding.create("gemm/other", "cuda", folder=folder / "second")
     assert (folder / "second/gemm/operands.cuh").is_file()
+
+
+def test_headers_that_workloads_share_are_not_copied():
+    """`tiled.cuh`, in another folder, includes others of its folder."""
+    headers = set(scaffolding.local_headers(binaries.source_of("gemm", "cuda_tiled")))
+    assert {header.name for header in headers} == {"operands.cuh", "split_k.cuh"}
 
 
 def test_a_peer_that_is_copied_becomes_a_rung(folder):

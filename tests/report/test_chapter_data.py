@@ -1,4 +1,4 @@
-"""Names in a chapter's data that nothing has: each is a sentence with file and nearest name, before any measurement."""
+"""Mistakes in a chapter's data are refused before any measurement, each with a sentence that names file and line."""
 
 import re
 import shutil
@@ -278,7 +278,7 @@ def test_a_users_chapter_is_accepted(paper):
         ),
     ],
 )
-def test_a_name_that_nothing_has_ends_the_run_when_it_is_planned(file, old, new, sentence, paper):
+def test_a_mistake_in_a_chapters_data_ends_the_run_when_it_is_planned(file, old, new, sentence, paper):
     path = paper / file
     change(path, old, new)
     line = path.read_text().partition(new.strip())[0].count("\n") + 1 + new.strip().count("\n")

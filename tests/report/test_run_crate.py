@@ -1,4 +1,4 @@
-"""The metadata of a build: a whole graph, right about every file, with what the profiles require."""
+"""The metadata of a build: a whole graph, right about every file, with what the profiles ask for."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from conftest import ROOT
 from ladder.__main__ import main
 from ladder.report import run_crate
 
-# What RO-Crate 1.1 and Workflow Run RO-Crate 0.5 require of each kind of entity.
+# What RO-Crate 1.1 and Workflow Run RO-Crate 0.5 require or recommend of each kind of entity.
 REQUIRED = {
     "Dataset": {"name", "description"},
     "File": {"name"},
@@ -54,7 +54,7 @@ def test_every_reference_is_an_entity_or_a_web_address(crate):
     assert {name for name in identifiers - {*crate} if not name.startswith("https://")} == set()
 
 
-def test_every_entity_has_what_the_profiles_require(crate):
+def test_every_entity_has_what_the_profiles_ask_for(crate):
     for entity in crate.values():
         for kind in types(entity) & {*REQUIRED}:
             assert REQUIRED[kind] <= {*entity}, entity["@id"]

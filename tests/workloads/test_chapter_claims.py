@@ -92,7 +92,7 @@ CAUSES = {
     "descent": {"others": "by texttt product , 256 to 512; in the study 1.1 x"}
     | {"exchanged": "32 microseconds saved"}
     | {"bandwidth": "0.094 percent of it"}
-    | {"half": "of the bandwidth at least: texttt cuda _ allowbreak symmetric 85 percent"},
+    | {"half": "bandwidth, at least: texttt cuda _ allowbreak symmetric 85 percent"},
     "gemv": {"hybrid": "whole product: 1.6 x", "travelling": "texttt scatter takes 86 percent"},
     "dcgan": {"four": "the last layer 1.3", "home/float16": "link over kernels 2.3 x", "gpus/880": "steady: 2.0"},
 }

@@ -22,8 +22,8 @@ SANITIZERS = ("-fsanitize=address,alignment", "-fno-sanitize-recover=all")
 FORMS = ("nn", "tn", "nt")
 OPERANDS = ("a", "b", "c", "out")
 ADDENDS = ("none", "c", "out")
-# Smaller than the tiles, equal and larger, with rows that fit whole vectors and others. k fits in a tile, or fills more
-# tiles than there are buffers.
+# Smaller and larger than the tiles, never whole tiles, with rows that fit whole vectors and others. k fits in a tile,
+# or fills more tiles than there are buffers.
 SHAPES = [(1, 1, 1), (1, 17, 5), (17, 1, 9), (5, 3, 65), (20, 36, 8), (33, 66, 17), (65, 17, 2), (36, 68, 132)]
 # The smallest tilings with several threads, warps and vectors along both sides.
 TILINGS = [
@@ -93,7 +93,7 @@ class Emulation:
         return results, process.stderr.decode() if process.returncode else ""
 
     def faults(self, cases):
-        """Those of the cases, [(form, m, n, k, addend, shifted operands)], whose result is wrong or missing."""
+        """The cases, [(form, m, n, k, addend, shifted operands)], with wrong results; then the first without one."""
         tasks, expected = [], []
         for form, m, n, k, addend, shifted in cases:
             generator = np.random.default_rng(m * n + k)

@@ -117,12 +117,13 @@ def renamed_source(path: Path, workload: str, origin: str, name: str) -> str:
     return "\n".join([f'"""{workload}/{name}: your idea in a line; this is a copy of `{origin}`."""', *lines, ""])
 
 
-def local_headers(source: Path) -> Iterator[Path]:
-    """The headers in a source's folder that it includes, at any depth."""
+def local_headers(source: Path, folder: Path | None = None) -> Iterator[Path]:
+    """The headers in a folder, by default that of the source, that the source includes, at any depth."""
+    folder = folder or source.parent
     for header in native_sources.read(source).references:
-        if header.path.parent == source.parent:
+        if header.path.parent == folder:
             yield header.path
-        yield from local_headers(header.path)
+        yield from local_headers(header.path, folder)
 
 
 def write(contents: Mapping[Path, str]) -> list[Path]:

@@ -46,7 +46,7 @@ def library() -> ModuleType | None:
 def gpus() -> list[dict[str, str]]:
     """The GPUs that CUDA shows to this process, in its order, [{name, uuid, memory, driver, capability}].
 
-    Raises LadderError if the order can't be known.
+    Without CUDA_VISIBLE_DEVICES, the order is NVML's. Raises LadderError as `visible_gpus` does.
     """
     if not (nvml := library()):
         return []
@@ -63,7 +63,7 @@ def visible_gpus(gpus: Mapping[int, dict[str, str]], choice: str | None) -> list
     `gpus` are all GPUs, {number: description}. The rules are the driver's observed behaviour: The first word decides
     whether all words are numbers or UUIDs. A UUID may be shortened to a unique beginning. A word of the other kind, or
     a word that matches no GPU or several, ends the list. A GPU that is listed twice makes the list empty. Raises
-    LadderError if different GPUs are selected by number, unless they are numbered in the order of the bus.
+    LadderError if GPUs are selected by number where models differ, unless they are numbered in the order of the bus.
     """
     if choice is None:
         return list(gpus.values())

@@ -1,4 +1,4 @@
-"""Write the ceilings of all machines (JSON): from ceiling experiments or, if published, from all of their cases."""
+"""Write the ceilings of all machines (JSON): of published ones from all cases, of others from ceiling experiments."""
 
 from ladder.store import PUBLISHED, collect, study, table_files
 from ladder.verbs.arguments import write_json

@@ -57,7 +57,11 @@ class JobResources:
         return self.target_of(wildcards).launcher if self.ranks_of(wildcards) > 1 else ""
 
     def threads(self, wildcards):
-        """The cores of a job: 1 for a case on this machine's GPU, one rank's on a cluster, else all or half of them."""
+        """The cores of a job.
+
+        On this machine 1 for a case on its GPU, half for one that shares the machine, else all. On a cluster those of
+        one of several ranks, the GPU's part of a shared node, else all of the node.
+        """
         case = self.case_of(wildcards)
         if self.plan.site and case.ranks > 1:
             return case.threads
@@ -94,7 +98,7 @@ class JobResources:
         return traits.device(self.case_of(wildcards)) == "cuda"
 
     def slurm_resources(self, target_of, shares_node=lambda wildcards: False):
-        """The Slurm resources of a job whose Target is a function of the wildcards, and whether it shares its node."""
+        """The Slurm resources of a job; functions of the wildcards give its Target and whether it shares its node."""
 
         def resources_of(wildcards):
             target = target_of(wildcards)

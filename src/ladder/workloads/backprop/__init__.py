@@ -7,7 +7,8 @@ steps dW and the weights W:
 
 where delta is the derivative of -E with respect to a unit's input, t a target and o an output. Row 0 of W and dW
 belongs to the bias, whose activation is 1. `rate` applies to a sum over patterns, so it is about 1 / images. `ranpat`
-lists the rows of the patterns, in a different order in every epoch; patterns that it doesn't list are held out.
+(random patterns) lists the rows of the patterns, in a different order in every epoch; patterns that it doesn't list are
+held out.
 
 Initial weights are uniform in +-scale. Every variant follows the same trajectory: W, dW and the error are compared with
 the float64 reference after every epoch. The timed samples repeat the first epoch from the initial weights.

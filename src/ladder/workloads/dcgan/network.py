@@ -44,20 +44,20 @@ def random_network(channels, seed):
         values = exact.normalise(to_float64(arrays, f"bn{index}_"), index, values, exact.ExactArithmetic())
         name, size = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
         # On average, a quarter of a filter's taps contribute to an element.
-        terms = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
-        draw_weights(generator, arrays[f"{name}_w"], arrays[f"{name}_b"], terms, size)
+        sum_of_squares = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
+        draw_weights(generator, arrays[f"{name}_w"], arrays[f"{name}_b"], sum_of_squares, size)
         if index + 1 < layers:
             values = exact.transposed_convolution(to_float64(arrays, name), index + 1, values, exact.ExactArithmetic())
     network.flags.writeable = False
     return network
 
 
-def draw_weights(generator, weights, bias, terms, size):
+def draw_weights(generator, weights, bias, sum_of_squares, size):
     """Write weights whose sums of products have a standard deviation of `size`, and biases of about half of that.
 
-    `terms` is the sum of the squared inputs of an element.
+    `sum_of_squares` is that of the inputs of an element.
     """
-    weights[...] = generator.uniform(-1, 1, weights.shape) * size * (3 / terms) ** 0.5
+    weights[...] = generator.uniform(-1, 1, weights.shape) * size * (3 / sum_of_squares) ** 0.5
     bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * size
 
 

@@ -1,7 +1,7 @@
 // A transposed convolution as implicit products: a product's left matrix is gathered tile by tile, but never stored as
-// a whole. A block computes one element of the result for many images, so that all its rows sum over the same pixels
-// and taps, and no zero is multiplied. A row of the matrix has the channels of one image, the next row those of the
-// next.
+// a whole. A block computes PARITIES neighbouring elements of the result for many images, so that all its rows
+// sum over the same pixels, and no inserted zero is multiplied. A row of the matrix has the channels of one image, the
+// next row those of the next.
 //
 // An element with indices (2 p + y, 2 q + x) lies at pixel (p, q) and has the parities y and x, 0 or 1. PARITIES is the
 // number of neighbouring elements of the result whose channels are the columns of one product:
@@ -22,7 +22,8 @@ struct PixelRange {
     first = center > 0 ? center - 1 : 0;
     end = min(!has_both && parity == 0 ? center + 1 : center + 2, h);
   }
-  // The packed filter's row for a row of the image.
+  // One coordinate of the packed filter's row, for a row (or column) of the image: a tap or, if has_both, the number of
+  // a neighbouring pixel, 0 to 2.
   __device__ __forceinline__ int tap(int row) const {
     return has_both ? row - center + 1 : 2 * (center - row) + parity + 1;
   }

@@ -93,7 +93,7 @@ def shares_cause(*selections):
 
     def cause(study, ratio):
         shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
-        return "of the bandwidth at least: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
+        return "bandwidth, at least: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
 
     return cause
 

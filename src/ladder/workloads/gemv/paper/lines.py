@@ -34,7 +34,7 @@ MACHINES = {
     "gpus": Needs(("sent",), min={"ranks": 2}),
     "widest": Needs(("large",), widest="ranks"),
 }
-TILES, ONE_PIECE = {"block": 128}, {"chunks": 1, "graph": OFF}
+BLOCK, ONE_PIECE = {"block": 128}, {"chunks": 1, "graph": OFF}
 THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
 DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
 SHIP, RESIDENT, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
@@ -50,9 +50,9 @@ LINES = {
     "hybrid-ship": Line("mpi_openmp", SHIP | HYBRID, "ranks", "fewer ranks, with threads", "messages", SHIP_LABEL),
     "resident": Line("mpi", RESIDENT, "ranks", "rows sent once", "copies", RESIDENT_LABEL, begins=True),
     "hybrid": Line("mpi_openmp", RESIDENT | HYBRID, "ranks", "fewer ranks, with threads", "messages", RESIDENT_LABEL),
-    "naive": Line("cuda_naive", TILES, "gpu", "one thread per row", "memory", begins=True),
-    "coalesced": Line("cuda_coalesced", TILES, "gpu", "transposed matrix, coalesced loads", "memory sectors"),
-    "shared": Line("cuda_shared", TILES, "gpu", "the same, x in shared memory", "loads of x"),
+    "naive": Line("cuda_naive", BLOCK, "gpu", "one thread per row", "memory", begins=True),
+    "coalesced": Line("cuda_coalesced", BLOCK, "gpu", "transposed matrix, coalesced loads", "memory sectors"),
+    "shared": Line("cuda_shared", BLOCK, "gpu", "the same, x in shared memory", "loads of x"),
     "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "load latency"),
     "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
     "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SHIP_LABEL, begins=True),
