@@ -149,7 +149,7 @@ def stop(trial):
 def send_signal(trial, role, signum, later_signal=None):
     """Send a process of a role a signal, and another one later."""
     words, deletion = ROLES[role]
-    delete_results(trial, *([deletion] if deletion else []), count=3)
+    delete_results(trial, *filter(None, [deletion]), count=3)
     head = small_study.start(trial.study)
     process = wait_for_process(trial, head, words)
     with contextlib.suppress(psutil.Error):

@@ -23,11 +23,14 @@ def measured_ratio(chapter, claim):
 
 
 def of_campaigns(chapter):
-    """The chapter's study of campaigns: each role is that of `replicated_machine`."""
-    other = of_own_campaigns(chapter)
-    machines = {role: replicated_machine(other, role) for role in other.machines}
-    other.machines = {role: other.study.for_machine(name) for role, name in machines.items()}
-    return other
+    """The chapter's study of campaigns, made once: each role is that of `replicated_machine`."""
+    answers, key = chapter.study.answers, (replicated_machine, chapter.workload)
+    if key not in answers:
+        other = of_own_campaigns(chapter)
+        machines = {role: replicated_machine(other, role) for role in other.machines}
+        other.machines = {role: other.study.for_machine(name) for role, name in machines.items()}
+        answers[key] = other
+    return answers[key]
 
 
 def of_own_campaigns(chapter):

@@ -80,13 +80,11 @@ def size(chapter, source, *columns):
 
 def ratio_of_verdicts(chapter, slower, faster):
     """The time of a selection over that of another, on the machine on which verdicts about them rest."""
-    answers, key = chapter.study.answers, (ratio_of_verdicts, chapter.workload)
-    if key not in answers:
-        answers[key] = evidence.of_campaigns(chapter)
+    tested = evidence.of_campaigns(chapter)
     sides = [side for side in (slower, faster) if side != lines.FLOOR]
-    if all(label(chapter.machine_of(side)) != label(answers[key].machine_of(side)) for side in sides):
+    if all(label(chapter.machine_of(side)) != label(tested.machine_of(side)) for side in sides):
         try:
-            return answers[key].ratio(slower, faster)
+            return tested.ratio(slower, faster)
         except NotMeasured:
             pass  # no claim is about these cases
     return chapter.ratio(slower, faster)

@@ -28,7 +28,7 @@ RUNGS = {
     "cuda_naive": "a thread per row on a GPU",
     "cuda_coalesced": "a thread per row of the transposed matrix, for coalesced loads",
     "cuda_shared": "the same, with parts of x in shared memory",
-    "cuda_warp": "a warp or a block for several rows, 16-byte accesses",
+    "cuda_warp": "a team of threads for several rows, 16-byte accesses",
     "cublas": "cuBLAS",
     "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and host memory",
     "nccl_cublas": "cuBLAS on several GPUs, rows between GPUs by NCCL",

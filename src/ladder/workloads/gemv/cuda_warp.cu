@@ -28,13 +28,6 @@ __device__ __forceinline__ Vector<16 / sizeof(REAL)> load_streaming(const Vector
   return reinterpret_cast<const Vector<16 / sizeof(REAL)> &>(bits);
 }
 
-// The sum of `value` over a team of at most 32 threads, in a fixed order; all of them receive it.
-__device__ __forceinline__ REAL sum_of_small_team(REAL value) {
-#pragma unroll
-  for (int distance = TEAM / 2; distance; distance /= 2) value += __shfl_xor_sync(~0u, value, distance);
-  return value;
-}
-
 // Write the sums (ROWS) of a team's rows, each thread's added up, to `out`. `row` is the team's first row; the next one
 // is TEAMS rows further.
 __device__ __forceinline__ void store_sums(const REAL *sums, REAL *out, long long row, long long n) {
@@ -42,7 +35,7 @@ __device__ __forceinline__ void store_sums(const REAL *sums, REAL *out, long lon
   if constexpr (TEAM <= WARP) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-      const REAL sum = sum_of_small_team(sums[r]);
+      const REAL sum = sum_of_lanes<TEAM>(sums[r]);
       if (team_thread == r % TEAM && row + r * TEAMS < n) out[(row + r * TEAMS) * gridDim.y + blockIdx.y] = sum;
     }
   } else {

@@ -1,5 +1,4 @@
-"""GEMV on the GPU, a part of a warp up to a block for several rows at once, with 16-byte accesses; bound by the GPU's
-memory.
+"""GEMV on the GPU, a team of threads for several rows at once, with 16-byte accesses; bound by the GPU's memory.
 
 A team of `team` threads reads consecutive elements of `rows` rows, with `unroll` pending accesses per row; unaligned
 rows are read element by element. Adding up a row takes log2(team) exchanges between threads, which would cost more than

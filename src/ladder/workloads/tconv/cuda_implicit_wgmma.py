@@ -25,10 +25,10 @@ LINE = 128  # bytes of a row of a tile, as in the source
 # Each was the fastest in its range on an H200.
 TILES = (
     {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 1},  # for large results
-    {"bm": 128, "bn": 128, "groups": 1, "stages": 4, "parities": 1},
-    {"bm": 128, "bn": 64, "groups": 1, "stages": 4, "parities": 1},
-    {"bm": 64, "bn": 64, "groups": 1, "stages": 4, "parities": 1},
-    {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 2},
+    {"bm": 128, "bn": 128, "groups": 1, "stages": 4, "parities": 1},  # for fewer images
+    {"bm": 128, "bn": 64, "groups": 1, "stages": 4, "parities": 1},  # for fewer channels
+    {"bm": 64, "bn": 64, "groups": 1, "stages": 4, "parities": 1},  # for few images
+    {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 2},  # for few channels, as the last one
     {"bm": 128, "bn": 128, "groups": 1, "stages": 3, "parities": 2},
 )
 
