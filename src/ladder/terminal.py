@@ -43,8 +43,8 @@ def titled_table(
         return
     first, *others = table_rows(head[1:], rows, right)
     yield from (INDENT + line for line in first)
-    for title, lines in zip(titles, others, strict=True):
-        yield from (*wrapped(title), *(INDENT + line for line in lines))
+    for title, row_lines in zip(titles, others, strict=True):
+        yield from (*wrapped(title), *(INDENT + line for line in row_lines))
 
 
 def with_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
