@@ -58,7 +58,7 @@ def case(workload, variant, tuning, **sizes):
 def cases(project_kernels=False):
     """Every kernel of every CUDA variant; with `project_kernels`, only of variants with CUDA sources in the project."""
     for name in cuda_variants("gemm", project_kernels):
-        shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name == "cuda_tma" else GEMM_SHAPES
+        shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name in ("cuda_tma", "cuda_wgmma") else GEMM_SHAPES
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
             for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
                 yield from if_within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))

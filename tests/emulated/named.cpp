@@ -5,7 +5,7 @@
 #include SOURCE
 
 #if DYNAMIC
-__thread std::remove_extent_t<decltype(memory)> memory[DYNAMIC / sizeof(*memory)];
+__thread __attribute__((aligned(1024))) std::remove_extent_t<decltype(memory)> memory[DYNAMIC / sizeof(*memory)];
 #endif
 
 extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, const size_t *bytes,

@@ -114,7 +114,7 @@ FAULTS = {
     "no wait for a full buffer": ("if (!is_full) shared.full[ring.index].wait(ring.phase);", ""),
     "no wait for an empty buffer": ("shared.empty[ring.index].wait(ring.phase + 1);", ""),
     "the first part of a tile stored as another": ("blockIdx.x, part.first == 0", "blockIdx.x, part.first > 0"),
-    "a part missing in a sum": ("block <= last_block", "block < last_block"),
+    "a part missing in a sum": ("cluster <= last", "cluster < last"),
     "another order of the depths": ("fours * (2 * LINE + 32)", "fours * (2 * LINE)"),
     "a swizzle of the wrong line": ("(e / V ^ line)", "(e / V ^ line / 2)"),
 }

@@ -344,6 +344,17 @@ OBSERVED = {
                 blocks=(1, 2),
             ),
         },
+        "cuda_wgmma": {
+            "stream_k": Observed({"off": (" add_nn ", 0), "on": " add_nn "}, sizes={"dtype": "float32", "k": 9999}),
+            **tiling(
+                {"bm": 64, "bn": 64, "stages": 3, "cluster": 1, "blocks": 1},
+                bm=(64, 128),
+                bn=(64, 128),
+                stages=(3, 4),
+                cluster=(1, 2),
+                blocks=(1, 2),
+            ),
+        },
         "cublas": {
             "math": Observed({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
         },

@@ -11,6 +11,7 @@ struct Mbarrier {
   void init(int threads) { count = missing = threads, bytes = phases = 0; }
   void arrive_and_expect(int expected) { bytes += expected, arrive(); }
   void arrive() { --missing, end_phase(); }
+  void arrive(int rank) { require(rank == 0, "Only clusters of one block are emulated."), arrive(); }
   void arrive_after_copies() { wait_for_copies(), arrive(); }
   void receive(int received) { bytes -= received, end_phase(); }
   bool has_ended(int phase) const { return phases % 2 != (phase & 1); }

@@ -42,6 +42,7 @@ RUNGS = {
     "cuda_tiled": "tiles in shared memory, smaller tiles in registers",
     "cuda_mma": "tensor cores, with several tiles in flight",
     "cuda_tma": "tiles copied by the TMA, persistent blocks, the last tiles split along k (float64)",
+    "cuda_wgmma": "products of warpgroups in TF32, tiles multicast to a cluster's blocks (float32)",
     "cublas": "cuBLAS, with its own choice of kernels",
     "cublas_mixed": "cuBLAS on operands in half precision, or split into two TF32 parts",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",

@@ -17,6 +17,7 @@ COLUMNS = {
     "stages": "tiles in flight or in use; 0: chosen by the shape",
     "splitk": "blocks of threads that share the sums of a tile; 0: chosen by the shape",
     "stream_k": "whether tiles that are left over are split along k among all blocks of threads",
+    "cluster": "blocks of threads that multicast tiles to each other; 0: chosen by the shape",
     "blocks": "blocks of threads on a multiprocessor; 0: chosen by the shape",
     "conversion": "whether the conversion of the operands is timed, or done ahead of the timed call",
 }

@@ -20,15 +20,20 @@
 //
 // Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared). Of add_parts:
 // grid (split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
-#include "operand_tiles.cuh"
 #include "operands.cuh"
 #include "pipeline.cuh"
+#include "ptx/async_copy.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/mma.cuh"
 #include "ptx/registers.cuh"
 #include "ptx/wgmma.cuh"
+
+constexpr int WARPS = (BM / WM) * (BN / WN), MULTIPLIERS = 32 * WARPS, CLUSTER = 1;
 #include "stream_k.cuh"
 
+constexpr int THREADS = MULTIPLIERS + PRODUCERS;
+constexpr int DEPTH = 8;  // along k of an instruction
+constexpr int PIECES = BK / DEPTH, ROWS = WM / 16, COLUMNS = WN / 8;
 // Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
 constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 40;
 constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
@@ -49,6 +54,32 @@ static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles n
 
 extern __shared__ __align__(1024) unsigned char memory[];
 
+// An operand; `stride`, the elements of a row, is 0 if the TMA copies it.
+struct Operand {
+  OperandMaps maps;
+  const REAL *array;
+  int stride;
+};
+
+// Start this thread's copies of a tile, as copy_tile() (operand_tiles.cuh); `k` is the operand's depth.
+template <bool along_k, int rows>
+__device__ __forceinline__ void copy_operand(Vector *to, const Operand &operand, Mbarrier &full, int thread, int first,
+                                           int count, int p, int k) {
+  if (operand.stride) {
+    // Each thread copies element `e` of every eighth line.
+    const int line = thread / BK, e = thread % BK;
+    char *const target = reinterpret_cast<char *>(to) + line * LINE + (e / V ^ line) * 16 + e % V * 8;
+#pragma unroll 8
+    for (int i = 0; i < rows / 8; ++i) {
+      const int row = first + (along_k ? line + i * 8 : i / 2 * BK + e), depth = p + (along_k ? e : line + i % 2 * 8);
+      const size_t index = along_k ? size_t(row) * operand.stride + depth : size_t(depth) * operand.stride + row;
+      copy_async<sizeof(REAL)>(target + i * 8 * LINE, operand.array + index, row < count && depth < k);
+    }
+  } else if (thread == 0) {
+    copy_tile<along_k, rows>(to, operand.maps, full, first, count, p);
+  }
+}
+
 // Start all copies of a block.
 template <Form form>
 __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const Operand &b, Schedule schedule, int m,
@@ -58,16 +89,37 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
   if (thread && !copies_elements) return;
   PipelineState<STAGES> ring;
   for (Part part; schedule.get(part);) {
-    const Corner corner(part.tile, m, n);
+    const Corner corner(part.tile, 0, m, n);
     for (int step = part.first; step < part.first + part.count; ++step, ring.next()) {
       Mbarrier &full = shared.full[ring.index];
       shared.empty[ring.index].wait(ring.phase + 1);
       if (thread == 0) full.arrive_and_expect(bytes);
-      copy_tile<form != Form::tn, BM>(shared.a[ring.index], a, full, thread, corner.row, m, step * BK, k);
-      copy_tile<form == Form::nt, BN>(shared.b[ring.index], b, full, thread, corner.column, n, step * BK, k);
+      copy_operand<form != Form::tn, BM>(shared.a[ring.index], a, full, thread, corner.row, m, step * BK, k);
+      copy_operand<form == Form::nt, BN>(shared.b[ring.index], b, full, thread, corner.column, n, step * BK, k);
       if (copies_elements) full.arrive_after_copies();
     }
   }
+}
+
+// The depth of lane group t's elements in the first four of a line; those in the others are at this depth ^ 2, ^ 4, ^ 6.
+// The sum over k may have any order. In this one, the lanes of an access read different banks whichever axis is
+// contiguous: each half of a warp covers all 16 elements of a line's length.
+__device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
+
+// A lane's element of a tile, from its offset for the first eight rows and the first four depths: `eights` rows of eight
+// and `fours` depths of four further. Such distances only set bits that an exclusive or adds, or whole lines.
+template <bool along_k>
+__device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
+  const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE
+                            : (offset ^ fours * (2 * LINE + 32) ^ eights % 2 * 64) + eights / 2 * BK * LINE;
+  return *reinterpret_cast<const REAL *>(tile + index);
+}
+
+// Store the pair of this index of a thread's sums in a tile.
+__device__ __forceinline__ void store(const Result &result, const Corner &corner, int index, Pair pair) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  result.store(corner.row + warp / (BN / WN) * WM + index / COLUMNS * 8 + lane / 4,
+               corner.column + warp % (BN / WN) * WN + index % COLUMNS * 8 + lane % 4 * 2, pair);
 }
 
 // A warp's part of the products, which it adds in registers.
@@ -173,8 +225,8 @@ __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, cons
       Pair *const to = part_of(partial, blockIdx.x, part.first == 0);
       multiplier.for_pairs([&](int index, Pair pair) { to[index * MULTIPLIERS] = pair; });
     } else {
-      const Corner corner(part.tile, result.m, result.n);
-      multiplier.for_pairs([&](int index, Pair pair) { result.store(corner, index, pair); });
+      const Corner corner(part.tile, 0, result.rows, result.columns);
+      multiplier.for_pairs([&](int index, Pair pair) { store(result, corner, index, pair); });
     }
   }
 }
@@ -189,10 +241,10 @@ __device__ __forceinline__ void product(const Operand &a, const Operand &b, cons
     publish_mbarriers();
   }
   __syncthreads();
-  const Schedule schedule(result.m, result.n, k, split_tiles, gridDim.x, blockIdx.x);
+  const Schedule schedule(result.rows, result.columns, k, split_tiles, gridDim.x, blockIdx.x);
   if (threadIdx.x >= MULTIPLIERS) {
     release_registers<PRODUCER_REGISTERS>();
-    produce<form>(shared, a, b, schedule, result.m, result.n, k);
+    produce<form>(shared, a, b, schedule, result.rows, result.columns, k);
   } else {
     claim_registers<REGISTERS>();
     multiply<form>(shared, schedule, result, partial);
@@ -211,7 +263,7 @@ __device__ __forceinline__ void product(const Operand &a, const Operand &b, cons
                   const __grid_constant__ TensorMap b_tile, const __grid_constant__ TensorMap b_group,          \
                   const REAL *a, const REAL *b, const REAL *c, REAL *out, int m, int n, int k, int a_stride,    \
                   int b_stride, int split_tiles, Pair *partial)                                                 \
-  BODY(product<Form::form>({a_tile, a_group, a, a_stride}, {b_tile, b_group, b, b_stride}, {c, out, m, n}, k,   \
+  BODY(product<Form::form>({{a_tile, a_group}, a, a_stride}, {{b_tile, b_group}, b, b_stride}, {c, out, m, n}, k, \
                            split_tiles, partial))
 KERNEL(nn)
 KERNEL(tn)
@@ -219,4 +271,6 @@ KERNEL(nt)
 
 extern "C" __global__ void __launch_bounds__(MULTIPLIERS)
     add_parts(const REAL *c, REAL *out, int m, int n, int k, int split_tiles, Pair *partial, int blocks)
-BODY(add({c, out, m, n}, k, split_tiles, partial, blocks))
+BODY(const Result result{c, out, m, n};
+     add(m, n, k, split_tiles, partial, blocks,
+         [&](const Corner &corner, int index, Pair pair) { store(result, corner, index, pair); }))

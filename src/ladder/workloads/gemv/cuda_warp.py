@@ -9,6 +9,8 @@ bitwise reproducible. A product with a matrix of a few megabytes is bound by the
 loads.
 """
 
+from math import inf
+
 import numpy as np
 
 from ladder import cuda
@@ -19,27 +21,30 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_warp.cu"
-# By the length of a row. From a team of 32 on, these are among the fastest of 144 tilings on an H200 in float64, for
-# those of 32 shapes that they are chosen for; smaller teams aren't measured yet.
+# Among the fastest tilings of those tried on an H200, in both types, aligned or not (docs/experiments/gemv.md).
 TILES = (
+    {"block": 128, "team": 1, "rows": 4, "unroll": 2},
     {"block": 128, "team": 2, "rows": 4, "unroll": 2},
-    {"block": 128, "team": 8, "rows": 4, "unroll": 3},
-    {"block": 128, "team": 32, "rows": 8, "unroll": 1},
-    {"block": 128, "team": 32, "rows": 4, "unroll": 2},
-    {"block": 128, "team": 32, "rows": 2, "unroll": 4},
-    {"block": 128, "team": 128, "rows": 4, "unroll": 2},
-    {"block": 128, "team": 128, "rows": 2, "unroll": 4},
+    {"block": 128, "team": 4, "rows": 4, "unroll": 2},
+    {"block": 128, "team": 8, "rows": 4, "unroll": 2},
+    {"block": 128, "team": 8, "rows": 4, "unroll": 4},
+    {"block": 128, "team": 16, "rows": 4, "unroll": 4},
+    {"block": 128, "team": 32, "rows": 4, "unroll": 4},
+    {"block": 128, "team": 64, "rows": 4, "unroll": 4},
+    {"block": 128, "team": 128, "rows": 4, "unroll": 4},
     {"block": 128, "team": 128, "rows": 2, "unroll": 6},
     {"block": 256, "team": 256, "rows": 2, "unroll": 6},
+    {"block": 512, "team": 512, "rows": 1, "unroll": 4},
 )
+MOST_ACCESSES = (2, 4, 8, 16, 32, 72, 127, 256, 450, 768, 3000, inf)  # of the rows that each of TILES is chosen for
 ACCESS_BYTES = 16  # of the widest load
 # Columns are split until each multiprocessor has TARGET_BLOCKS blocks, or each block only MIN_STEPS steps.
-TARGET_BLOCKS, MIN_STEPS = 16, 4
+TARGET_BLOCKS, MIN_STEPS = 64, 4
 
 
 def pick_tiling(accesses):
-    """The first of TILES that reads a row in one step, for rows of this number of accesses; else the last."""
-    return next((tiling for tiling in TILES if accesses <= tiling["team"] * tiling["unroll"]), TILES[-1])
+    """The tiling for rows of this number of accesses."""
+    return next(tiling for tiling, most in zip(TILES, MOST_ACCESSES, strict=True) if accesses <= most)
 
 
 def divide(n, m, width, multiprocessors, block, team, rows, unroll):

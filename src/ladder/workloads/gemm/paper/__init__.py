@@ -14,6 +14,7 @@ LOOKS = {  # {method: (label, colour, marker, dashes)}
     "cuda_tiled": ("cuda_tiled", "green", "8", ""),
     "cuda_mma": ("cuda_mma", "pink", "H", ""),
     "cuda_tma": ("cuda_tma", "olive", "<", ""),
+    "cuda_wgmma": ("cuda_wgmma", "grey", ">", ""),
     "cublas": ("cublas", "blue", "p", ""),
     "cublas_mixed": ("cublas_mixed", "brown", (8, 0, 22), ""),
     "c_openmp": ("c_openmp", "brown", "v", (4, 1, 1, 1, 1, 1)),

@@ -39,8 +39,18 @@ __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Mbarrie
       : "memory");
 }
 
-// Copy the box at (x, y, z) of an array of three dimensions to the same address in all blocks of the cluster in the bit
-// mask `blocks`. In each of these blocks the mbarrier at the address of `full` counts the bytes.
+// Copy the box at (x, y) of an array of two dimensions to the same address in all blocks of the cluster in the bit mask
+// `blocks`. In each of these blocks the mbarrier at the address of `full` counts the bytes.
+__device__ __forceinline__ void multicast_box(unsigned short blocks, void *to, const TensorMap &map, Mbarrier &full,
+                                            int x, int y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+      "[%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
+      "l"(&map), "r"(full.address()), "r"(x), "r"(y), "h"(blocks)
+      : "memory");
+}
+
+// The same of the box at (x, y, z) of an array of three dimensions.
 __device__ __forceinline__ void multicast_box(unsigned short blocks, void *to, const TensorMap &map, Mbarrier &full,
                                             int x, int y, int z) {
   asm volatile(

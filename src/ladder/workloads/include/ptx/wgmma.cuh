@@ -1,5 +1,5 @@
-// Products on tensor cores by warpgroups of four warps, with both operands in shared memory (PTX ISA: "wgmma"): compute
-// capability 9.0 only, compiled for sm_90a. Compiled for other GPUs, these functions do nothing.
+// Products on tensor cores by warpgroups of four warps, with the second operand in shared memory and the first one there
+// or in registers (PTX ISA: "wgmma"): compute capability 9.0 only, compiled for sm_90a. Compiled for other GPUs, these functions do nothing.
 #pragma once
 #include "ptx/math.cuh"
 #include "ptx/shared_address.cuh"
@@ -43,11 +43,17 @@ __device__ __forceinline__ void wait_for_products() {
 #define SUMS_16(s, i) SUMS_8(s, i), SUMS_8(s, i + 2)
 #define SUMS_32(s, i) SUMS_16(s, i), SUMS_16(s, i + 4)
 #define SUMS_64(s, i) SUMS_32(s, i), SUMS_32(s, i + 8)
+#define SUMS_128(s, i) SUMS_64(s, i), SUMS_64(s, i + 16)
 #define NAMES_16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAMES_32 NAMES_16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define NAMES_64                                                                                                      \
   NAMES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, " \
            "%52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define NAMES_128                                                                                                     \
+  NAMES_64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, "  \
+           "%84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, " \
+           "%104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, "   \
+           "%121, %122, %123, %124, %125, %126, %127"
 
 // sums (64, 8 * count) += A B^T by a warpgroup; `a` and `b` are the tile_descriptor() of A and B, where A has 64 rows
 // and B 8 * count rows, of 32 bytes each. Warp w has rows 16 w to 16 w + 15 of the sums. A lane's sums[j] are those of
@@ -72,4 +78,21 @@ __device__ __forceinline__ void multiply_warpgroup(float (&sums)[count][4], unsi
   PRODUCT_OF(128, 64, 65)
 #undef PRODUCT_OF
 #undef PRODUCT
+}
+
+// The same in TF32 with A in registers: a lane holds elements of its warp's 16 rows as for mma() (ptx/mma.cuh), and must
+// not change them before wait_for_products(). B has 8 * count rows.
+template <int count>
+__device__ __forceinline__ void multiply_warpgroup(float (&sums)[count][4], const float (&a)[4], unsigned long long b) {
+  static_assert(count == 8 || count == 16 || count == 32, "A product has 64, 128 or 256 columns.");
+#define PRODUCT_OF(columns, sum_count, a0, a1, a2, a3, b_operand)                                                     \
+  if constexpr (count * 8 == columns)                                                                                 \
+    WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns "k8.f32.tf32.tf32 {" NAMES_##sum_count "}, {%" #a0 ", %" #a1  \
+          ", %" #a2 ", %" #a3 "}, %" #b_operand ", 1, 1, 1;", : SUMS_##sum_count(sums, 0)                             \
+          : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),                       \
+            "r"(__float_as_uint(a[3])), "l"(b));
+  PRODUCT_OF(64, 32, 32, 33, 34, 35, 36)
+  PRODUCT_OF(128, 64, 64, 65, 66, 67, 68)
+  PRODUCT_OF(256, 128, 128, 129, 130, 131, 132)
+#undef PRODUCT_OF
 }

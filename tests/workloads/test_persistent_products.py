@@ -1,16 +1,19 @@
-"""The plans of gemm/cuda_tma: how many blocks share the tiles of a product, and which tiles are split."""
+"""The plans of products by persistent blocks: how many clusters share the tiles, and which tiles are split."""
 
 import numpy as np
 import pytest
 
 from ladder.errors import LadderError
-from ladder.workloads.gemm import cuda_tma
+from ladder.workloads.gemm import cuda_tma, cuda_wgmma, persistent
 
 LARGE, ALIGNED = cuda_tma.TILES[0], (False, False)
+CLUSTERS = cuda_wgmma.TILES[0]
 
 
 def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE):
-    return cuda_tma.plan(m, n, k, unaligned, multiprocessors, stream_k, **tiling)
+    variant = cuda_tma if "wm" in tiling else cuda_wgmma
+    arguments = variant.MODEL, variant.ITEMSIZE, m, n, k, unaligned, multiprocessors, stream_k
+    return persistent.plan(*arguments, **tiling)
 
 
 def test_tiles_that_divide_evenly_among_the_blocks_are_not_split():
@@ -34,15 +37,22 @@ def test_a_short_sum_is_not_worth_a_second_launch():
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (17, 65, 1), (1, 262_144, 3), (4096, 4096, 4096), (65, 17, 300_001)])
-@pytest.mark.parametrize("tiling", cuda_tma.TILES)
+@pytest.mark.parametrize("tiling", [*cuda_tma.TILES, *cuda_wgmma.TILES], ids=str)
 def test_every_plan_covers_the_product(shape, tiling):
     m, n, k = shape
-    tiles, steps = -(-m // tiling["bm"]) * -(-n // tiling["bn"]), -(-k // cuda_tma.LINE)
+    cluster, itemsize = tiling.get("cluster", 1), 8 if "wm" in tiling else 4
+    tiles = -(-m // (tiling["bm"] * cluster)) * -(-n // tiling["bn"])
+    steps = -(-k // (persistent.LINE_BYTES // itemsize))
     grid, split_tiles, cost = plan(*shape, tiling=tiling)
-    assert 1 <= grid <= 132 * tiling["blocks"]
+    assert 1 <= grid <= 132 * tiling["blocks"] // cluster
     assert 0 <= split_tiles <= tiles
     assert grid <= tiles * steps, "no block without a step"
     assert cost > 0
+
+
+def test_a_cluster_has_a_tile_of_each_of_its_blocks():
+    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS)[:2] == (66, 0)
+    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS | {"cluster": 1})[:2] == (132, 0)
 
 
 def test_elements_that_are_copied_singly_cost_more():
@@ -55,7 +65,7 @@ def test_elements_that_are_copied_singly_cost_more():
 
 @pytest.mark.parametrize(("address", "columns", "aligned"), [(256, 2, True), (256, 3, False), (264, 2, False)])
 def test_rows_are_aligned_if_each_begins_at_a_multiple_of_16_bytes(address, columns, aligned):
-    assert cuda_tma.is_aligned(address, columns) is aligned
+    assert persistent.is_aligned(address, columns, 8) is aligned
     *_, stride = cuda_tma.tensor_maps(264, (5, 3), True, 64)
     assert stride == np.int32(3)
 

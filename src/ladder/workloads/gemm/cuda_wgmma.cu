@@ -1,0 +1,228 @@
+// GEMM on tensor cores in TF32 by warpgroups and persistent clusters: compute capability 9.0 only. It is a
+// producer-consumer pipeline: one thread copies tiles to shared memory, the warpgroups multiply.
+//
+// A block computes BM x BN sums of X Y^T, a warpgroup 64 x BN of them, in registers. A step multiplies BK columns of a
+// tile's rows of X and Y, which the Tensor Memory Accelerator (TMA) rounds to TF32 and copies to one of STAGES buffers.
+// The producer runs ahead, even into the next tile. Y lies along k in shared memory, as tensor cores require of it. X
+// comes from registers, so that it may also lie across k:
+//
+//   form   X    lies       Y   sums
+//   nt     A    along k    B   the result
+//   nn     B^T  across k   A   the transposed result
+//   tn     B^T  across k   A^T, transposed by pack() before the product, which is that of nn
+//
+// pack() also writes rows whose length isn't a multiple of 16 bytes, as the TMA requires, to rows of such a length.
+//
+// The CLUSTER blocks of a cluster have different rows of X and the same rows of Y, of which each multicasts a part. The
+// tiles left over when all clusters have as many are split among the clusters along k (stream_k.cuh): a block leaves the
+// sums of such a part of a tile in `partial` (blocks, 2, BM * BN), at index 1 if it has the tile's first step, else at 0,
+// and the kernels add_nn and add_nt add them in a fixed order.
+//
+//   barrier   arrivals per phase                                                   waiting threads
+//   full      1: the block's producer, which expects the bytes from all blocks     the block's warps that multiply
+//   empty     CLUSTER * WARPS: a lane of each such warp, at those of all blocks    the producers of all blocks
+//
+// A phase is one use of a buffer. The producer's first wait is for the phase before the first one, which counts as ended.
+//
+// Launch: grid (a multiple of CLUSTER, at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory
+// sizeof(Shared). Of add_nn and add_nt: grid (CLUSTER * split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
+#include "pipeline.cuh"
+#include "ptx/cluster.cuh"
+#include "ptx/mbarrier.cuh"
+#include "ptx/wgmma.cuh"
+
+constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
+#include "stream_k.cuh"
+
+constexpr int THREADS = MULTIPLIERS + PRODUCERS, PIECES = BK / 8;  // pieces of a step, eight columns of X and Y each
+// Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
+constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 24;
+constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
+constexpr int REGISTERS = FREE_REGISTERS < 240 ? FREE_REGISTERS : 240;
+
+static_assert(BM % 64 == 0, "BM must be a multiple of 64, the rows of a warpgroup.");
+static_assert(BN / CLUSTER % 8 == 0, "BN must be a multiple of 8 * CLUSTER, since each block copies a part of Y.");
+
+struct Shared {
+  Vector x[STAGES][BM * 8], y[STAGES][BN * 8];
+  Mbarrier full[STAGES], empty[STAGES];
+};
+static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
+
+extern __shared__ __align__(1024) unsigned char memory[];
+
+// Start all copies of a block, by one thread.
+template <bool x_along_k>
+__device__ __forceinline__ void produce(Shared &shared, const OperandMaps &x, const TensorMap &y, Schedule schedule,
+                                      int rank, int rows, int columns) {
+  constexpr int SLICE = BN / CLUSTER;  // rows of Y that this block copies for all
+  PipelineState<STAGES> ring;
+  for (Part part; schedule.get(part);) {
+    const Corner corner(part.tile, rank, rows, columns);
+    for (int step = part.first; step < part.first + part.count; ++step, ring.next()) {
+      Mbarrier &full = shared.full[ring.index];
+      shared.empty[ring.index].wait(ring.phase + 1);
+      full.arrive_and_expect((BM + BN) * LINE);
+      copy_tile<x_along_k, BM>(shared.x[ring.index], x, full, corner.row, rows, step * BK);
+      Vector *const slice = shared.y[ring.index] + rank * SLICE * 8;
+      if constexpr (CLUSTER == 1)
+        copy_box(slice, y, full, step * BK, corner.column);
+      else
+        multicast_box((1 << CLUSTER) - 1, slice, y, full, step * BK, corner.column + rank * SLICE);
+    }
+  }
+}
+
+// The row of X, in its tile, of a lane's elements in the upper half of its warp's 16 rows, and the distance to that in
+// the lower half. Across k, the two are neighbours, and the lanes of an access read different banks.
+template <bool along_k>
+__device__ __forceinline__ int lane_row() {
+  const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4;
+  return along_k ? warp * 16 + g : warp / 2 * 32 + g / 2 % 2 * 16 + (warp % 2 * 2 + g / 4) * 4 + g % 2 * 2;
+}
+
+// A lane's elements of a piece of a tile of X, eight columns of it.
+template <bool along_k>
+__device__ __forceinline__ void load_piece(float (&to)[4], const Vector *tile, int piece) {
+  const char *const bytes = reinterpret_cast<const char *>(tile);
+  const int t = threadIdx.x % 4, row = lane_row<along_k>();
+#pragma unroll
+  for (int fours = 0; fours < 2; ++fours) {
+    const char *const at = bytes + tile_offset<along_k>(row, piece * 8 + fours * 4 + t);
+    if constexpr (along_k) {
+      to[fours * 2] = *reinterpret_cast<const float *>(at);
+      to[fours * 2 + 1] = *reinterpret_cast<const float *>(at + 8 * LINE);
+    } else {
+      const float2 pair = *reinterpret_cast<const float2 *>(at);
+      to[fours * 2] = pair.x, to[fours * 2 + 1] = pair.y;
+    }
+  }
+}
+
+// Call function(index, pair) for all pairs of a thread's sums that are neighbours in a row of the result.
+template <bool transposed, class Function>
+__device__ __forceinline__ void for_pairs(const float (&sums)[BN / 8][4], const Function &function) {
+#pragma unroll
+  for (int index = 0; index < BN / 4; ++index) {
+    const float(&of)[4] = sums[index / 2];
+    const int i = index % 2;
+    function(index, transposed ? Pair{of[i], of[i + 2]} : Pair{of[2 * i], of[2 * i + 1]});
+  }
+}
+
+// Store the pair of this index of a thread's sums in a tile.
+template <bool transposed>
+__device__ __forceinline__ void store(const Result &result, const Corner &corner, int index, Pair pair) {
+  const int t = threadIdx.x % 4, row = corner.row + lane_row<!transposed>();
+  const int column = corner.column + index / 2 * 8 + t * 2;
+  if (transposed)
+    result.store(column + index % 2, row, pair);
+  else
+    result.store(row + index % 2 * 8, column, pair);
+}
+
+// Multiply and store all parts of a block's tiles, by a warpgroup.
+template <bool x_along_k>
+__device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, int rank, int rows, int columns,
+                                         const Result &result, Pair *partial) {
+  constexpr bool transposed = !x_along_k;
+  PipelineState<STAGES> ring;
+  for (Part part; schedule.get(part);) {
+    float sums[BN / 8][4] = {}, x[PIECES][4];
+    int previous = -1;  // the buffer of the last step
+    const auto release_previous = [&] {
+      if (previous >= 0 && threadIdx.x % 32 == 0)
+        for (int block = 0; block < CLUSTER; ++block) shared.empty[previous].arrive(block);
+    };
+    for (int step = 0; step < part.count; ++step, ring.next()) {
+      shared.full[ring.index].wait(ring.phase);
+#pragma unroll
+      for (int piece = 0; piece < PIECES; ++piece) {
+        load_piece<x_along_k>(x[piece], shared.x[ring.index], piece);
+        fence_products();
+        multiply_warpgroup(sums, x[piece], tile_descriptor(shared.y[ring.index] + piece * 2));
+        commit_products();
+        wait_for_products<PIECES - 1>();  // for those of the next piece's registers
+      }
+      release_previous();
+      previous = ring.index;
+    }
+    wait_for_products<0>();
+    release_previous();
+    if (part.count < schedule.steps) {
+      Pair *const to = part_of(partial, blockIdx.x, part.first == 0);
+      for_pairs<transposed>(sums, [&](int index, Pair pair) { to[index * MULTIPLIERS] = pair; });
+    } else {
+      const Corner corner(part.tile, rank, rows, columns);
+      for_pairs<transposed>(sums, [&](int index, Pair pair) { store<transposed>(result, corner, index, pair); });
+    }
+  }
+}
+
+// The sums (rows, columns) of X Y^T, which are the result or, if X lies across k, its transpose.
+template <bool x_along_k>
+__device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y, int rows, int columns, int k,
+                                      int split_tiles, const Result &result, Pair *partial) {
+  Shared &shared = *reinterpret_cast<Shared *>(memory);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < STAGES; ++i) shared.full[i].init(1), shared.empty[i].init(CLUSTER * WARPS);
+    publish_mbarriers();
+  }
+  cluster_barrier();
+  const int rank = blockIdx.x % CLUSTER;
+  const Schedule schedule(rows, columns, k, split_tiles, gridDim.x / CLUSTER, blockIdx.x / CLUSTER);
+  if (threadIdx.x >= MULTIPLIERS) {
+    release_registers<PRODUCER_REGISTERS>();
+    if (threadIdx.x == MULTIPLIERS) produce<x_along_k>(shared, x, y, schedule, rank, rows, columns);
+  } else {
+    claim_registers<REGISTERS>();
+    multiply<x_along_k>(shared, schedule, rank, rows, columns, result, partial);
+  }
+  cluster_barrier();  // no block exits while others may arrive at its barriers
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define ATTRIBUTES __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, BLOCKS)
+#define BODY(...) { __VA_ARGS__; }
+#else  // empty kernels: cuda_wgmma.py refuses other GPUs
+#define ATTRIBUTES __launch_bounds__(THREADS, BLOCKS)
+#define BODY(...) {}
+#endif
+
+// The kernels of a form: the product, and the sums of split tiles.
+#define FORM_KERNELS(form, x_along_k, m, n)                                                                              \
+  extern "C" __global__ void ATTRIBUTES gemm_##form(                                                                \
+      const __grid_constant__ TensorMap x_tile, const __grid_constant__ TensorMap x_group,                          \
+      const __grid_constant__ TensorMap y, const REAL *c, REAL *out, int rows, int columns, int k, int split_tiles, \
+      Pair *partial)                                                                                                \
+  BODY(product<x_along_k>({x_tile, x_group}, y, rows, columns, k, split_tiles, {c, out, m, n}, partial))            \
+  extern "C" __global__ void __launch_bounds__(MULTIPLIERS)                                                         \
+      add_##form(const REAL *c, REAL *out, int rows, int columns, int k, int split_tiles, Pair *partial,            \
+                 int clusters)                                                                                      \
+  BODY(const Result result{c, out, m, n};                                                                           \
+       add(rows, columns, k, split_tiles, partial, clusters, [&](const Corner &corner, int index, Pair pair) {      \
+         store<!x_along_k>(result, corner, index, pair);                                                            \
+       }))
+FORM_KERNELS(nn, false, columns, rows)
+FORM_KERNELS(nt, true, rows, columns)
+
+// to (rows, stride) = from (rows, columns); with `transposed`, to (columns, stride) = its transpose. What follows in the
+// rows of `to` isn't written.
+//
+// Launch: grid (a block per 32 x 32 elements), block (32, 8), dynamic shared memory 32 x 33 elements.
+extern "C" __global__ void __launch_bounds__(256)
+    pack(const REAL *__restrict__ from, REAL *__restrict__ to, int rows, int columns, int stride, int transposed) {
+  auto &tile = *reinterpret_cast<REAL(*)[32][33]>(memory);
+  const int across = (columns - 1) / 32 + 1, left = blockIdx.x % across * 32, top = blockIdx.x / across * 32;
+  const int x = threadIdx.x;
+#pragma unroll
+  for (int y = threadIdx.y; y < 32; y += 8)
+    if (top + y < rows && left + x < columns) tile[y][x] = from[size_t(top + y) * columns + left + x];
+  __syncthreads();
+#pragma unroll
+  for (int y = threadIdx.y; y < 32; y += 8) {
+    const int row = transposed ? left + y : top + y, column = transposed ? top + x : left + x;
+    if (row < (transposed ? columns : rows) && column < (transposed ? rows : columns))
+      to[size_t(row) * stride + column] = transposed ? tile[x][y] : tile[y][x];
+  }
+}
