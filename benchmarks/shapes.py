@@ -32,7 +32,7 @@ from ladder.statistics.quotients import quotient
 # The project's variants and the library, by workload and device.
 CONTENDERS = {
     ("gemm", "host"): (("tiled",), "blas"),
-    ("gemm", "cuda"): (("cuda_tiled", "cuda_mma", "cuda_tma"), "cublas"),
+    ("gemm", "cuda"): (("cuda_tiled", "cuda_packed", "cuda_mma", "cuda_tma"), "cublas"),
     ("gemv", "host"): (("openmp",), "blas"),
     ("gemv", "cuda"): (("cuda_warp",), "cublas"),
 }

@@ -26,6 +26,7 @@ from ladder.records.case import Case
 DTYPES = ("float64", "float32")
 # m, n, k: two odd shapes, and one whose rows fit whole 16-byte vectors, but which doesn't fill its tiles.
 GEMM_SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
+STREAM_K = ("cuda_packed", "cuda_tma", "cuda_wgmma")
 STREAM_K_SHAPE = (17, 65, 9999)  # its sums are so long that its few tiles are split
 # n, m: odd shapes, rows that fit whole 16-byte vectors, and long rows whose columns are split over blocks.
 GEMV_SHAPES = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
@@ -58,7 +59,7 @@ def case(workload, variant, tuning, **sizes):
 def cases(project_kernels=False):
     """Every kernel of every CUDA variant; with `project_kernels`, only of variants with CUDA sources in the project."""
     for name in cuda_variants("gemm", project_kernels):
-        shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name in ("cuda_tma", "cuda_wgmma") else GEMM_SHAPES
+        shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name in STREAM_K else GEMM_SHAPES
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
             for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
                 yield from if_within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))

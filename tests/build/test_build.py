@@ -53,6 +53,7 @@ MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope
 NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
 NAMES["fma"] = {"recurrence"}
 NAMES["gemm", "cuda_tma"] = NAMES["gemm"] | {"add_parts"}
+NAMES["gemm", "cuda_packed"] = {"gemm_packed", "add_packed", "pack"}
 NAMES["gemm", "cuda_wgmma"] = {"gemm_nn", "gemm_nt", "add_nn", "add_nt", "pack"}
 NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}
 NAMES["gemv"] = {"gemv"}
@@ -113,6 +114,7 @@ MAX_SPILLS["backprop", "cuda_kernels"] = 16
 # Sums and the next fragments fill its registers, so a few other values don't fit.
 MAX_SPILLS["gemm", "cuda_tma"] = 320
 MAX_SPILLS["gemm", "cuda_wgmma"] = 32
+MAX_SPILLS["gemm", "cuda_packed"] = 64
 # The addresses of every layer's arrays are on the stack.
 MAX_SPILLS["mlp", "cuda_persistent"] = 1024
 MAX_SPILLS["tconv", "cuda_implicit_wgmma"] = 40

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from ladder.errors import LadderError
-from ladder.workloads.gemm import cuda_tma, cuda_wgmma, persistent
+from ladder.workloads.gemm import cuda_packed, cuda_tma, cuda_wgmma, persistent
 
 LARGE, ALIGNED = cuda_tma.TILES[0], (False, False)
 CLUSTERS = cuda_wgmma.TILES[0]
+ITEMSIZES = {cuda_tma: 8, cuda_packed: 4, cuda_wgmma: 4}
 
 
-def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE):
-    variant = cuda_tma if "wm" in tiling else cuda_wgmma
-    arguments = variant.MODEL, variant.ITEMSIZE, m, n, k, unaligned, multiprocessors, stream_k
-    return persistent.plan(*arguments, **tiling)
+def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE, variant=cuda_tma):
+    sizes = m, n, k, unaligned, multiprocessors, stream_k
+    return persistent.plan(variant.MODEL, ITEMSIZES[variant], *sizes, **tiling)
 
 
 def test_tiles_that_divide_evenly_among_the_blocks_are_not_split():
@@ -37,13 +37,14 @@ def test_a_short_sum_is_not_worth_a_second_launch():
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (17, 65, 1), (1, 262_144, 3), (4096, 4096, 4096), (65, 17, 300_001)])
-@pytest.mark.parametrize("tiling", [*cuda_tma.TILES, *cuda_wgmma.TILES], ids=str)
-def test_every_plan_covers_the_product(shape, tiling):
-    m, n, k = shape
-    cluster, itemsize = tiling.get("cluster", 1), 8 if "wm" in tiling else 4
+@pytest.mark.parametrize(
+    ("variant", "tiling"), [(variant, tiling) for variant in ITEMSIZES for tiling in variant.TILES], ids=str
+)
+def test_every_plan_covers_the_product(shape, variant, tiling):
+    (m, n, k), cluster = shape, tiling.get("cluster", 1)
     tiles = -(-m // (tiling["bm"] * cluster)) * -(-n // tiling["bn"])
-    steps = -(-k // (persistent.LINE_BYTES // itemsize))
-    grid, split_tiles, cost = plan(*shape, tiling=tiling)
+    steps = -(-k // (persistent.LINE_BYTES // ITEMSIZES[variant]))
+    grid, split_tiles, cost = plan(*shape, tiling=tiling, variant=variant)
     assert 1 <= grid <= 132 * tiling["blocks"] // cluster
     assert 0 <= split_tiles <= tiles
     assert grid <= tiles * steps, "no block without a step"
@@ -51,8 +52,8 @@ def test_every_plan_covers_the_product(shape, tiling):
 
 
 def test_a_cluster_has_a_tile_of_each_of_its_blocks():
-    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS)[:2] == (66, 0)
-    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS | {"cluster": 1})[:2] == (132, 0)
+    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS, variant=cuda_wgmma)[:2] == (66, 0)
+    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS | {"cluster": 1}, variant=cuda_wgmma)[:2] == (132, 0)
 
 
 def test_elements_that_are_copied_singly_cost_more():

@@ -344,6 +344,20 @@ OBSERVED = {
                 blocks=(1, 2),
             ),
         },
+        "cuda_packed": {
+            "stream_k": Observed(
+                {"off": (" add_packed ", 0), "on": " add_packed "}, sizes={"dtype": "float32", "k": 9999}
+            ),
+            **tiling(
+                {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "blocks": 1},
+                bm=(64, 128),
+                bn=(64, 128),
+                wm=(32, 64),
+                wn=(32, 64),
+                stages=(3, 4),
+                blocks=(1, 2),
+            ),
+        },
         "cuda_wgmma": {
             "stream_k": Observed({"off": (" add_nn ", 0), "on": " add_nn "}, sizes={"dtype": "float32", "k": 9999}),
             **tiling(

@@ -41,11 +41,12 @@ MODEL = persistent.Model(
     multiply_adds_per_cycle=128, line=5.5, element=0.5, add=27000, partial=0.38, unaligned_line=2.5
 )
 ITEMSIZE = 8
+PRODUCER_THREADS = 128  # threads of a block that copy
 
 
 def geometry(sizes, bm, bn, wm, wn, stages, blocks):
     """Grid of a block per tile, the most there can be; block; and bytes of dynamic shared memory."""
-    threads = 32 * (bm // wm) * (bn // wn) + persistent.PRODUCER_THREADS
+    threads = 32 * (bm // wm) * (bn // wn) + PRODUCER_THREADS
     return (ceil(sizes["m"] / bm) * ceil(sizes["n"] / bn),), (threads,), persistent.shared_bytes(bm, bn, stages)
 
 
@@ -72,7 +73,7 @@ def product(form, tilings=TILES, stream_k=True):
     @cache
     def partial_sums(stream):
         """A stream's array for the sums of parts of tiles."""
-        return persistent.partial_sums(tilings, ITEMSIZE)
+        return persistent.partial_sums(tilings, "float64")
 
     @cache
     def best_tiling(m, n, k, unaligned):
@@ -85,7 +86,7 @@ def product(form, tilings=TILES, stream_k=True):
         unaligned = tuple(not persistent.is_aligned(address, shape[1], ITEMSIZE) for address, shape in operands)
         tiling, (blocks, split_tiles, _) = best_tiling(m, n, k, unaligned)
         _, (threads,), shared = geometry({"m": m, "n": n}, **tiling)
-        multipliers = threads - persistent.PRODUCER_THREADS
+        multipliers = threads - PRODUCER_THREADS
         names = f"gemm_{form}", "add_parts"
         kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
         kernel.max_dynamic_shared_size_bytes = shared

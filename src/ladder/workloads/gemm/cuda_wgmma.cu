@@ -11,8 +11,6 @@
 //   nn     B^T  across k   A   the transposed result
 //   tn     B^T  across k   A^T, transposed by pack() before the product, which is that of nn
 //
-// pack() also writes rows whose length isn't a multiple of 16 bytes, as the TMA requires, to rows of such a length.
-//
 // The CLUSTER blocks of a cluster have different rows of X and the same rows of Y, of which each multicasts a part. The
 // tiles left over when all clusters have as many are split among the clusters along k (stream_k.cuh): a block leaves the
 // sums of such a part of a tile in `partial` (blocks, 2, BM * BN), at index 1 if it has the tile's first step, else at 0,
@@ -26,6 +24,7 @@
 //
 // Launch: grid (a multiple of CLUSTER, at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory
 // sizeof(Shared). Of add_nn and add_nt: grid (CLUSTER * split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
+#include "pack.cuh"
 #include "pipeline.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/mbarrier.cuh"
@@ -48,8 +47,6 @@ struct Shared {
   Mbarrier full[STAGES], empty[STAGES];
 };
 static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
-
-extern __shared__ __align__(1024) unsigned char memory[];
 
 // Start all copies of a block, by one thread.
 template <bool x_along_k>
@@ -189,40 +186,19 @@ __device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y
 #define BODY(...) {}
 #endif
 
-// The kernels of a form: the product, and the sums of split tiles.
-#define FORM_KERNELS(form, x_along_k, m, n)                                                                              \
-  extern "C" __global__ void ATTRIBUTES gemm_##form(                                                                \
-      const __grid_constant__ TensorMap x_tile, const __grid_constant__ TensorMap x_group,                          \
-      const __grid_constant__ TensorMap y, const REAL *c, REAL *out, int rows, int columns, int k, int split_tiles, \
-      Pair *partial)                                                                                                \
-  BODY(product<x_along_k>({x_tile, x_group}, y, rows, columns, k, split_tiles, {c, out, m, n}, partial))            \
-  extern "C" __global__ void __launch_bounds__(MULTIPLIERS)                                                         \
-      add_##form(const REAL *c, REAL *out, int rows, int columns, int k, int split_tiles, Pair *partial,            \
-                 int clusters)                                                                                      \
-  BODY(const Result result{c, out, m, n};                                                                           \
-       add(rows, columns, k, split_tiles, partial, clusters, [&](const Corner &corner, int index, Pair pair) {      \
-         store<!x_along_k>(result, corner, index, pair);                                                            \
+// The kernels of a form: the product, and the sums of split tiles. Y has a second map, as all operands, without use.
+#define FORM_KERNELS(form, x_along_k, m, n)                                                                        \
+  extern "C" __global__ void ATTRIBUTES gemm_##form(                                                               \
+      const __grid_constant__ TensorMap x_tile, const __grid_constant__ TensorMap x_group,                         \
+      const __grid_constant__ TensorMap y, const __grid_constant__ TensorMap, const REAL *c, REAL *out, int rows,  \
+      int columns, int k, int split_tiles, Pair *partial)                                                          \
+  BODY(product<x_along_k>({x_tile, x_group}, y, rows, columns, k, split_tiles, {c, out, m, n}, partial))           \
+  extern "C" __global__ void __launch_bounds__(MULTIPLIERS)                                                        \
+      add_##form(const REAL *c, REAL *out, int rows, int columns, int k, int split_tiles, Pair *partial,           \
+                 int clusters)                                                                                     \
+  BODY(const Result result{c, out, m, n};                                                                          \
+       add(rows, columns, k, split_tiles, partial, clusters, [&](const Corner &corner, int index, Pair pair) {     \
+         store<!x_along_k>(result, corner, index, pair);                                                           \
        }))
 FORM_KERNELS(nn, false, columns, rows)
 FORM_KERNELS(nt, true, rows, columns)
-
-// to (rows, stride) = from (rows, columns); with `transposed`, to (columns, stride) = its transpose. What follows in the
-// rows of `to` isn't written.
-//
-// Launch: grid (a block per 32 x 32 elements), block (32, 8), dynamic shared memory 32 x 33 elements.
-extern "C" __global__ void __launch_bounds__(256)
-    pack(const REAL *__restrict__ from, REAL *__restrict__ to, int rows, int columns, int stride, int transposed) {
-  auto &tile = *reinterpret_cast<REAL(*)[32][33]>(memory);
-  const int across = (columns - 1) / 32 + 1, left = blockIdx.x % across * 32, top = blockIdx.x / across * 32;
-  const int x = threadIdx.x;
-#pragma unroll
-  for (int y = threadIdx.y; y < 32; y += 8)
-    if (top + y < rows && left + x < columns) tile[y][x] = from[size_t(top + y) * columns + left + x];
-  __syncthreads();
-#pragma unroll
-  for (int y = threadIdx.y; y < 32; y += 8) {
-    const int row = transposed ? left + y : top + y, column = transposed ? top + x : left + x;
-    if (row < (transposed ? columns : rows) && column < (transposed ? rows : columns))
-      to[size_t(row) * stride + column] = transposed ? tile[x][y] : tile[y][x];
-  }
-}

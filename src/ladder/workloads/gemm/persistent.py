@@ -1,18 +1,23 @@
-"""Products by persistent blocks that share the tiles of the result, with operands copied by the TMA.
+"""Products by persistent blocks that share the tiles of the result, with operands' tiles copied by the TMA.
 
 Tiles rarely divide evenly among the blocks. Those left over are split along k, so that all blocks have as many steps
 ("stream-K", Osama, Merrill, Cecka, Garland and Owens, PPoPP 2023). A second launch adds the sums of split tiles.
 """
 
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
 from math import ceil
 from typing import NamedTuple
 
+import numpy as np
+
 from ladder import cuda
 from ladder.cuda import tensor_map
+from ladder.cuda.gpus import load_cupy
+from ladder.workloads.gemm.launch import NULL
 
 LINE_BYTES = 128  # of an operand's row in a step, as in operand_tiles.cuh
 BARRIER_BYTES = 16  # of a buffer's two barriers
-PRODUCER_THREADS = 128  # threads of a block that copy
 
 
 class Model(NamedTuple):
@@ -79,10 +84,10 @@ def shared_bytes(bm, bn, stages):
     return stages * ((bm + bn) * LINE_BYTES + BARRIER_BYTES)
 
 
-def partial_sums(tilings, itemsize):
+def partial_sums(tilings, dtype):
     """An array for the sums of parts of tiles, two per block, with the most that one of the tilings needs."""
-    tiles = (cuda.multiprocessors() * tiling.get("blocks", 1) * tiling["bm"] * tiling["bn"] for tiling in tilings)
-    return cuda.empty(2 * max(tiles), f"float{8 * itemsize}")
+    tiles = (cuda.multiprocessors() * tiling["blocks"] * tiling["bm"] * tiling["bn"] for tiling in tilings)
+    return cuda.empty(2 * max(tiles), dtype)
 
 
 def is_aligned(address, columns, itemsize):
@@ -106,3 +111,99 @@ def operand_maps(address, element_type, itemsize, shape, along_k, block, stride=
         return group, group
     layout = (line, rows, columns // line), (row_bytes, LINE_BYTES)
     return tensor_map.encode(address, element_type, *layout, (line, line, block // line)), group
+
+
+class Layout(NamedTuple):
+    """How a kernel expects the operands of a form: the sums (rows, columns) are those of X Y^T.
+
+    X is op(A) and Y op(B)^T, or the other way round if `swapped`; then the sums are the transposed result.
+    """
+
+    kernel: str  # the end of its name
+    swapped: bool
+    x_along_k: bool
+    y_along_k: bool
+    transposed: tuple[str, ...]  # operands, "a" or "b", that are transposed before the product
+
+
+class Variant(NamedTuple):
+    """A variant whose kernels read packed operands in float32."""
+
+    name: str
+    element_type: str  # of tensor maps
+    model: Model
+    geometry: Callable  # (sizes, **tiling): the grid, the block, and bytes of dynamic shared memory
+    producers: int  # threads of a block that copy
+
+
+PACK = 32  # rows and columns of a block of the kernel `pack`
+
+
+def packed_product(variant, form, layout, tilings, stream_k):
+    """`multiply(a, b, out, c=None)` of a form in float32 by a Variant, whose kernels expect operands in a Layout.
+
+    An operand is packed, copied before the product, if it must be transposed or its rows aren't a multiple of 16 bytes
+    (pack.cuh). Calls in the same stream share the arrays for packed operands and for the sums of split tiles.
+    """
+    itemsize, sides = 4, ("n", "m") if layout.swapped else ("m", "n")
+    get_kernel = partial(cuda.kernel, "gemm", variant.name, dtype="float32")
+    pack_kernel = get_kernel(name="pack", **tilings[0])
+
+    @cache
+    def partial_sums_of(stream):
+        return partial_sums(tilings, "float32")
+
+    @lru_cache(maxsize=16)
+    def packed_array(stream, name, rows, columns):
+        """A stream's array for a packed operand, with rows of a multiple of 16 bytes."""
+        return cuda.empty((rows, ceil(columns * itemsize / 16) * 16 // itemsize), "float32")
+
+    def pack(array, name, stream):
+        """The address, the shape and the elements per row of an operand, which is packed if necessary."""
+        transposed = name in layout.transposed
+        shape = array.shape[::-1] if transposed else array.shape
+        if not transposed and is_aligned(array.data.ptr, shape[1], itemsize):
+            return array.data.ptr, shape, shape[1]
+        copy = packed_array(stream, name, *shape)
+        grid, scalars = (ceil(shape[0] / PACK) * ceil(shape[1] / PACK),), (*array.shape, copy.shape[1], transposed)
+        pack_kernel(grid, (PACK, 8), (array, copy, *map(np.int32, scalars)), shared_mem=PACK * (PACK + 1) * itemsize)
+        return copy.data.ptr, shape, copy.shape[1]
+
+    @cache
+    def best_tiling(rows, columns, k):
+        return fastest_tiling(variant.model, itemsize, tilings, rows, columns, k, (False, False), stream_k)
+
+    @lru_cache(maxsize=4096)  # a training has an entry for each batch
+    def prepare_launch(x, y, rows, columns, k):
+        """The kernels' launches for operands at these addresses, which tensor maps contain."""
+        tiling, (clusters, split_tiles, _) = best_tiling(rows, columns, k)
+        cluster = tiling.get("cluster", 1)
+        _, (threads,), shared = variant.geometry({"m": rows, "n": columns}, **tiling)
+        multipliers = threads - variant.producers
+        kernel, add_kernel = (get_kernel(name=f"{name}{layout.kernel}", **tiling) for name in ("gemm", "add"))
+        kernel.max_dynamic_shared_size_bytes = shared
+        maps = []
+        for (address, shape, stride), along_k, block in (
+            (x, layout.x_along_k, tiling["bm"]),
+            (y, layout.y_along_k, tiling["bn"] // cluster),  # a block of a cluster copies a part
+        ):
+            maps += operand_maps(address, variant.element_type, itemsize, shape, along_k, block, stride)
+        counts, split = tuple(map(np.int32, (rows, columns, k))), np.int32(split_tiles)
+        adders = split_tiles * cluster, tiling["bm"] * tiling["bn"] // (2 * multipliers)
+
+        def run(c, out, sums):
+            kernel((clusters * cluster,), (threads,), (*maps, c, out, *counts, split, sums), shared_mem=shared)
+            if split_tiles:
+                add_kernel(adders, (multipliers,), (c, out, *counts, split, sums, np.int32(clusters)))
+
+        return run
+
+    def multiply(a, b, out, c=None):
+        stream, k = load_cupy().cuda.get_current_stream().ptr, a.shape[0 if form == "tn" else 1]
+        operands = pack(a, "a", stream), pack(b, "b", stream)
+        sizes = dict(zip("mn", out.shape, strict=True))
+        x, y = operands[::-1] if layout.swapped else operands
+        run = prepare_launch(x, y, *(sizes[side] for side in sides), k)
+        run(NULL if c is None else c, out, partial_sums_of(stream))
+
+    return multiply
