@@ -97,7 +97,10 @@ def parse(path: Path, table: str | None, read_lines: Callable[[], list[str]], is
     With `is_part` columns without any value are dropped. Raises LadderError, which names `path`.
     """
     try:
-        frame = parse_csv("".join(read_lines()))
+        lines = read_lines()
+        if not lines:
+            return pd.DataFrame()
+        frame = parse_csv("".join(lines))
         require_filled(frame, REQUIRED_COLUMNS.get(table or "", ()))
         return consolidate(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
     except pd.errors.EmptyDataError:
@@ -232,7 +235,8 @@ def require_filled(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 def with_integers(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with type Int64 for columns of floats that are all integers or missing."""
     floats = frame.select_dtypes("float")
-    incomplete = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
+    is_missing = floats.isna()
+    incomplete = floats.columns[is_missing.any() & ~is_missing.all()]
     names = [name for name in incomplete if (floats[name].dropna() % 1 == 0).all()]
     return frame.astype(dict.fromkeys(names, "Int64"))
 
