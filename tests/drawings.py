@@ -123,7 +123,7 @@ def tables(figure, machines=MACHINES[:1], missing_variants=(), missing_devices=N
             for name in machines
         ]
         experiments[experiment] = {
-            name: table_files.with_integers(pd.DataFrame([row for part in parts for row in part[name]]))
+            name: table_files.with_types(pd.DataFrame([row for part in parts for row in part[name]]))
             for name in collect.TABLES
         }
     return experiments

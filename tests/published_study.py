@@ -25,9 +25,11 @@ def study():
     """The Study, made once for a process."""
     folders = sorted((ROOT / "results/published/campaigns").iterdir())
     folders += [path for path in sorted((ROOT / "results/published").iterdir()) if (path / "machine.json").exists()]
+    labels = collect.campaign_labels(folders)
     tables = {
         experiment: {
-            name: collect.concatenate(collect.published_parts(folders, name, experiment, set())) for name in TABLES
+            name: collect.concatenate(collect.published_parts(folders, name, experiment, set(), labels))
+            for name in TABLES
         }
         for experiment in EXPERIMENTS
     }

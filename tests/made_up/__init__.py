@@ -78,10 +78,7 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
 
 def frame(rows, by_process=False):
     """Rows as a table read from a file; with `by_process`, a row for each process with its time replaces each row."""
-    table, processes = (
-        table_files.consolidate(table_files.with_integers(pd.DataFrame(rows))),
-        np.arange(len(PROCESS_FACTORS)),
-    )
+    table, processes = table_files.with_types(pd.DataFrame(rows)), np.arange(len(PROCESS_FACTORS))
     if table.empty or not by_process:
         return table
     table = table.take(np.repeat(np.arange(len(table)), len(processes))).reset_index(drop=True)

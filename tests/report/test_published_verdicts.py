@@ -40,9 +40,10 @@ def published_study():
     names = {
         name for folder in folders for name in table_files.read_published(folder, "samples")["experiment"].unique()
     }
+    labels = collect.campaign_labels(folders)
     tables = {
         experiment: {
-            name: collect.concatenate(collect.published_parts(folders, name, experiment, set()))
+            name: collect.concatenate(collect.published_parts(folders, name, experiment, set(), labels))
             for name in collect.TABLES
         }
         for experiment in sorted(names)

@@ -46,7 +46,8 @@ def test_a_table_fits_its_schema(resource):
     assert [field["name"] for field in schema["fields"]] == [*frame]
     assert len(frame) == resource["rows"]
     for field in schema["fields"]:
-        filled = frame[field["name"]][frame[field["name"]] != ""]
+        distinct = frame[field["name"]].drop_duplicates()
+        filled = distinct[distinct != ""]
         values = VALUES[field["type"]](filled)
         assert values.notna().all(), field
         assert len(field["description"].split()) > 1 or len(filled), field

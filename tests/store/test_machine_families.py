@@ -47,7 +47,7 @@ def description_is_trusted(monkeypatch):
 def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(publish, rows, table):
     folders = [publish("four", [GPU] * 4), publish("two", [GPU] * 2), publish("two", [GPU] * 2, run=2)]
     folders.append(publish("other", [OTHER_GPU] * 4))
-    parts = collect.published_parts(folders, table, "e", set())
+    parts = collect.published_parts(folders, table, "e", set(), collect.campaign_labels(folders))
     machines = [part.set_index("variant")["machine"].str.removesuffix(" (published)").to_dict() for part in parts]
     assert machines == [
         {"cublas": "two", "blas": "four", "nccl": "two"},
@@ -61,7 +61,7 @@ def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(p
 def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, rows):
     folders = [publish("two", [GPU] * 2), publish("one", [GPU]), publish("one", [GPU], run=2)]
     assert machine_families.labels(folders) == {"two": ("one", 1)}
-    parts = collect.published_parts(folders, "samples", "e", set())
+    parts = collect.published_parts(folders, "samples", "e", set(), collect.campaign_labels(folders))
     assert set(parts[0]["machine"]) == {"two (published)"}
 
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ladder.errors import LadderError
-from ladder.statistics.intervals import location, log_medians, require_processes
-from ladder.statistics.quotients import LEVEL, Ratio, median_time, ratio_with_interval
+from ladder.statistics.intervals import location, median_of, require_processes
+from ladder.statistics.quotients import LEVEL, Ratio, ratio_with_interval
 from ladder.statistics.verdicts import shift_between
 
 MIN_CAMPAIGNS = 3  # the minimum number of campaigns whose spread gives an interval
@@ -57,8 +57,9 @@ def campaign_ratio(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -
     Process i of a and process i of b are a pair. Sides with different numbers of processes have no pairs; then the
     interval is that of `verdicts.shift_between`. Variances are nan with a single process.
     """
-    logarithms = [log_medians(require_processes(times, "the case")) for times in (a, b)]
-    value = median_time(a) / median_time(b)
+    medians = [[median_of(times) for times in require_processes(side, "the case")] for side in (a, b)]
+    logarithms = [np.log(side) for side in medians]
+    value = float(np.median(medians[0])) / float(np.median(medians[1]))
     if len(a) == len(b):
         differences = logarithms[0] - logarithms[1]
         pair_variance = float(differences.var(ddof=1)) if len(a) > 1 else math.nan

@@ -58,11 +58,11 @@ def collect(plan: Mapping[str, Any], folder: Path | str, published: Sequence[Pat
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
             for name, rows in rows_of(document, columns).items():
                 tables[name] += rows
-    frames = {}
+    frames, labels = {}, campaign_labels(published)
     for name, rows in tables.items():
         # Published rows are skipped if there are new ones of the same case on the same machine.
         new_keys = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = published_parts(published, name, plan["experiment"], new_keys)
+        parts = published_parts(published, name, plan["experiment"], new_keys, labels)
         frames[name] = concatenate([pd.DataFrame(rows), *parts])
     for name, frame in frames.items():  # only after everything has been read without an error
         write_table(folder, name, frame)
@@ -131,14 +131,18 @@ def key_of(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
 
 
 def published_parts(
-    folders: Sequence[Path | str], name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]
+    folders: Sequence[Path | str],
+    name: str,
+    experiment: str,
+    new_keys: set[tuple[str, str, str, str]],
+    labels: Mapping[str, tuple[str, int]],
 ) -> list[pd.DataFrame]:
     """An experiment's rows of a published table, a frame per folder; of a case that campaigns measured, only theirs.
 
-    Rows of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns.
+    Rows of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns. `labels` are those
+    of `campaign_labels(folders)`, the same for all tables.
     """
-    campaign_folders = [folder for folder in folders if is_campaign(folder)]
-    labels = machine_families.labels(campaign_folders)
+    campaign_folders = list(filter(is_campaign, folders))
     parts = [published_rows(folder, name, experiment, set(), labels) for folder in campaign_folders]
     parts = [
         part.assign(process=part["process"] + PROCESS_OFFSET * number) for number, part in enumerate(parts) if len(part)
@@ -148,6 +152,11 @@ def published_parts(
     }
     other_folders = [folder for folder in folders if folder not in campaign_folders]
     return [*parts, *(published_rows(folder, name, experiment, new_keys | measured_again) for folder in other_folders)]
+
+
+def campaign_labels(folders: Sequence[Path | str]) -> dict[str, tuple[str, int]]:
+    """The labels of `machine_families` for the campaigns among published folders."""
+    return machine_families.labels(list(filter(is_campaign, folders)))
 
 
 def is_campaign(folder: Path | str) -> bool:

@@ -123,7 +123,7 @@ def record_rows(systems: Collection[str], machines: Collection[str]) -> Iterator
             key = (content[name] for name in ("workload", "variant", "case"))
             rows += collect.rows_of(content, collect.case_columns(folder.name, "", *key))["samples"]
         if rows:
-            yield FROM_RECORDS, table_files.consolidate(table_files.with_integers(pd.DataFrame(rows)))
+            yield FROM_RECORDS, table_files.with_types(pd.DataFrame(rows))
 
 
 def published_rows(systems: Collection[str], machines: Collection[str]) -> Iterator[tuple[str, pd.DataFrame]]:

@@ -208,12 +208,23 @@ def first_case(rows: pd.DataFrame) -> pd.DataFrame:
 
 def processes(rows: pd.DataFrame) -> list[list[float]]:
     """The times of a case, a list of seconds for every process; of several cases those of the first."""
-    by_process: dict[Any, list[float]] = {}
-    if len(rows):
-        rows = first_case(rows)
-        for process, seconds in zip(rows["process"].tolist(), rows["seconds"].tolist(), strict=True):
-            by_process.setdefault(process, []).append(seconds)
-    return [by_process[process] for process in sorted(by_process)]
+    if rows.empty:
+        return []
+    rows = first_case(rows)
+    return in_order(group(rows["process"].tolist(), rows["seconds"].tolist()))
+
+
+def group(keys: Iterable[Any], items: Iterable[Any]) -> dict[Any, list[Any]]:
+    """The items with each key, {key: [item]}, in a fraction of the time of pandas' `groupby` for the rows of a case."""
+    groups: dict[Any, list[Any]] = {}
+    for key, item in zip(keys, items, strict=True):
+        groups.setdefault(key, []).append(item)
+    return groups
+
+
+def in_order(groups: Mapping[Any, list[Any]]) -> list[list[Any]]:
+    """The groups of {key: group}, in the order of their keys."""
+    return [groups[key] for key in sorted(groups)]
 
 
 def rows_of_first_processes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -226,7 +237,9 @@ def by_campaign(rows: pd.DataFrame) -> dict[str | None, pd.DataFrame]:
     if rows.empty or "campaign" not in rows:
         return {None: processes(rows)}
     rows = first_case(rows)
-    return {name: processes(of_campaign) for name, of_campaign in rows.groupby(rows["campaign"].fillna(""))}
+    times = zip(rows["process"].tolist(), rows["seconds"].tolist(), strict=True)
+    campaigns = group(rows["campaign"].fillna("").tolist(), times)
+    return {name: in_order(group(*zip(*campaigns[name], strict=True))) for name in sorted(campaigns)}
 
 
 def cases(*frames: pd.DataFrame) -> tuple[tuple[str, str, str, str], ...]:

@@ -97,9 +97,12 @@ def parse(path: Path, table: str | None, read_lines: Callable[[], list[str]], is
     With `is_part` columns without any value are dropped. Raises LadderError, which names `path`.
     """
     try:
-        frame = parse_csv("".join(read_lines()))
+        lines = read_lines()
+        if not lines:
+            return pd.DataFrame()
+        frame = parse_csv("".join(lines))
         require_filled(frame, REQUIRED_COLUMNS.get(table or "", ()))
-        return consolidate(with_integers(frame.dropna(axis="columns", how="all") if is_part else frame))
+        return with_types(frame.dropna(axis="columns", how="all") if is_part else frame)
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:  # a truncated archive raises any of them
@@ -229,14 +232,14 @@ def require_filled(frame: pd.DataFrame, columns: Sequence[str]) -> None:
             raise ValueError(f"its row {index + 1} has {values.iloc[index]} as its {name}")
 
 
-def with_integers(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with type Int64 for columns of floats that are all integers or missing."""
+def with_types(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with type Int64 for columns of floats that are all integers or missing, and text as objects.
+
+    All columns of a type are in one array: selecting rows is much faster than column by column.
+    """
     floats = frame.select_dtypes("float")
-    incomplete = [name for name in floats if floats[name].isna().any() and floats[name].notna().any()]
-    names = [name for name in incomplete if (floats[name].dropna() % 1 == 0).all()]
-    return frame.astype(dict.fromkeys(names, "Int64"))
-
-
-def consolidate(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with all columns of a type in one array: selecting rows of it is much faster than column by column."""
-    return frame.astype(dict.fromkeys(frame.select_dtypes("string"), object)).copy()
+    is_missing = floats.isna()
+    incomplete = floats.columns[is_missing.any() & ~is_missing.all()]
+    integers = [name for name in incomplete if (floats[name].dropna() % 1 == 0).all()]
+    types = dict.fromkeys(integers, "Int64") | dict.fromkeys(frame.select_dtypes("string"), object)
+    return frame.astype(types).copy()

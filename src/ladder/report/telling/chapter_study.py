@@ -102,12 +102,23 @@ class ChapterStudy:
             self.frames[name] = source.rows(self.machine(source.machine))
         return self.frames[name]
 
+    def answer(self, query, *selections):
+        """The result of a method about selections, computed once for a study and their machines, as texts ask again."""
+        machines = (self.machine_of(selection).subject for selection in selections if selection != FLOOR)
+        key = query, self.workload, *machines, *selections
+        if key not in self.study.answers:
+            self.study.answers[key] = query(self, *selections)
+        return self.study.answers[key]
+
     def find(self, selection):
         """The times of a selection, maybe none; on the ladder in seconds of its unit.
 
         Phases that overlap, as a phase named `a and b` shows, have no times.
         """
-        selection = as_selection(selection)
+        return self.answer(ChapterStudy.select_times, as_selection(selection))
+
+    def select_times(self, selection):
+        """As `find`, always computed."""
         if selection.phases:
             phases = self.phases(selection, outside=False if selection.exclude else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
@@ -131,6 +142,11 @@ class ChapterStudy:
 
     def ratio(self, slower, faster):
         """The time of a selection over that of another, or with FLOOR over its own predicted time, as a Ratio."""
+        sides = (side if side == FLOOR else as_selection(side) for side in (slower, faster))
+        return self.answer(ChapterStudy.compute_ratio, *sides)
+
+    def compute_ratio(self, slower, faster):
+        """As `ratio`, always computed."""
         if faster == FLOOR:
             return ratios.over_seconds(self.rows(slower), self.predicted_seconds(slower))
         return ratios.of(*map(self.rows, self.resolve_common(slower, faster)))

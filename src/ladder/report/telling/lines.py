@@ -135,7 +135,7 @@ class Selection:
 
     line: str
     source: str | None = None
-    tuning: dict = field(default_factory=dict)
+    tuning: dict = field(default_factory=dict, hash=False)  # a dict has no hash; selections with another one differ
     phases: tuple[str, ...] = ()
     exclude: bool = False
     column: str = ""
