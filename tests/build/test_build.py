@@ -113,8 +113,8 @@ MAX_SPILLS["backprop", "cuda_fused"] = 128
 MAX_SPILLS["backprop", "cuda_kernels"] = 16
 # Sums and the next fragments fill its registers, so a few other values don't fit.
 MAX_SPILLS["gemm", "cuda_tma"] = 320
-MAX_SPILLS["gemm", "cuda_wgmma"] = 32
-MAX_SPILLS["gemm", "cuda_packed"] = 64
+MAX_SPILLS["gemm", "cuda_wgmma"] = 96
+MAX_SPILLS["gemm", "cuda_packed"] = 128
 # The addresses of every layer's arrays are on the stack.
 MAX_SPILLS["mlp", "cuda_persistent"] = 1024
 MAX_SPILLS["tconv", "cuda_implicit_wgmma"] = 40

@@ -33,7 +33,7 @@
 constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
 #include "stream_k.cuh"
 
-constexpr int THREADS = MULTIPLIERS + PRODUCERS, PIECES = BK / 8;  // pieces of a step, eight columns of X and Y each
+constexpr int THREADS = MULTIPLIERS + PRODUCERS;
 // Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
 constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 24;
 constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
@@ -123,6 +123,7 @@ template <bool x_along_k>
 __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, int rank, int rows, int columns,
                                          const Result &result, Pair *partial) {
   constexpr bool transposed = !x_along_k;
+  constexpr int PIECES = BK / 8;  // of a step, eight columns of X and Y each
   PipelineState<STAGES> ring;
   for (Part part; schedule.get(part);) {
     float sums[BN / 8][4] = {}, x[PIECES][4];
