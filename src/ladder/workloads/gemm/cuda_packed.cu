@@ -28,10 +28,6 @@ constexpr int WARPS = (BM / WM) * (BN / WN), MULTIPLIERS = 32 * WARPS, CLUSTER =
 #include "stream_k.cuh"
 
 constexpr int THREADS = MULTIPLIERS + PRODUCERS, ROWS = WM / 4, COLUMNS = WN / 8;
-// Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
-constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 24;
-constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
-constexpr int REGISTERS = FREE_REGISTERS < 240 ? FREE_REGISTERS : 240;
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
 static_assert(WM % 32 == 0 && WN % 32 == 0, "WM and WN must be multiples of 32.");
@@ -173,10 +169,10 @@ __device__ __forceinline__ void product(const OperandMaps &x, const OperandMaps 
   __syncthreads();
   const Schedule schedule(result.rows, result.columns, k, split_tiles, gridDim.x, blockIdx.x);
   if (threadIdx.x >= MULTIPLIERS) {
-    release_registers<PRODUCER_REGISTERS>();
+    release_registers<24>();
     if (threadIdx.x == MULTIPLIERS) produce(shared, x, y, schedule, result.rows, result.columns);
   } else {
-    claim_registers<REGISTERS>();
+    claim_registers<consumer_registers(BLOCKS, THREADS, PRODUCERS, 24)>();
     multiply(shared, schedule, result, partial);
   }
 }

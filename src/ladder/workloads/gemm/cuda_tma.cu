@@ -34,10 +34,6 @@ constexpr int WARPS = (BM / WM) * (BN / WN), MULTIPLIERS = 32 * WARPS, CLUSTER =
 constexpr int THREADS = MULTIPLIERS + PRODUCERS;
 constexpr int DEPTH = 8;  // along k of an instruction
 constexpr int PIECES = BK / DEPTH, ROWS = WM / 16, COLUMNS = WN / 8;
-// Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
-constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 40;
-constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
-constexpr int REGISTERS = FREE_REGISTERS < 240 ? FREE_REGISTERS : 240;
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
 static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16.");
@@ -243,10 +239,10 @@ __device__ __forceinline__ void product(const Operand &a, const Operand &b, cons
   __syncthreads();
   const Schedule schedule(result.rows, result.columns, k, split_tiles, gridDim.x, blockIdx.x);
   if (threadIdx.x >= MULTIPLIERS) {
-    release_registers<PRODUCER_REGISTERS>();
+    release_registers<40>();
     produce<form>(shared, a, b, schedule, result.rows, result.columns, k);
   } else {
-    claim_registers<REGISTERS>();
+    claim_registers<consumer_registers(BLOCKS, THREADS, PRODUCERS, 40)>();
     multiply<form>(shared, schedule, result, partial);
   }
 }

@@ -34,10 +34,6 @@ constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
 #include "stream_k.cuh"
 
 constexpr int THREADS = MULTIPLIERS + PRODUCERS;
-// Registers per thread, in multiples of 8, of which a multiprocessor has 65536: first for all alike, then by role.
-constexpr int EQUAL_REGISTERS = 65536 / BLOCKS / THREADS / 8 * 8, PRODUCER_REGISTERS = 24;
-constexpr int FREE_REGISTERS = (EQUAL_REGISTERS * THREADS - PRODUCER_REGISTERS * PRODUCERS) / MULTIPLIERS / 8 * 8;
-constexpr int REGISTERS = FREE_REGISTERS < 240 ? FREE_REGISTERS : 240;
 
 static_assert(BM % 64 == 0, "BM must be a multiple of 64, the rows of a warpgroup.");
 static_assert(BN / CLUSTER % 8 == 0, "BN must be a multiple of 8 * CLUSTER, since each block copies a part of Y.");
@@ -170,10 +166,10 @@ __device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y
   const int rank = blockIdx.x % CLUSTER;
   const Schedule schedule(rows, columns, k, split_tiles, gridDim.x / CLUSTER, blockIdx.x / CLUSTER);
   if (threadIdx.x >= MULTIPLIERS) {
-    release_registers<PRODUCER_REGISTERS>();
+    release_registers<24>();
     if (threadIdx.x == MULTIPLIERS) produce<x_along_k>(shared, x, y, schedule, rank, rows, columns);
   } else {
-    claim_registers<REGISTERS>();
+    claim_registers<consumer_registers(BLOCKS, THREADS, PRODUCERS, 24)>();
     multiply<x_along_k>(shared, schedule, rank, rows, columns, result, partial);
   }
   cluster_barrier();  // no block exits while others may arrive at its barriers

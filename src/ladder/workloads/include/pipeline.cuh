@@ -1,4 +1,4 @@
-// The ring of buffers between a producer and its consumers.
+// A producer and its consumers: the ring of buffers between them, and their registers.
 #pragma once
 
 // The index of the current buffer in a ring of buffers, and the number of passes through the ring so far.
@@ -9,3 +9,10 @@ struct PipelineState {
     if (++index == buffers) index = 0, ++phase;
   }
 };
+
+// The registers per thread of a block's consumers, if `blocks` blocks of `threads` threads fit on a multiprocessor, which
+// has 65536 registers, and each of the `producers` among them keeps `kept`. Numbers of registers are multiples of 8.
+__device__ constexpr int consumer_registers(int blocks, int threads, int producers, int kept) {
+  const int equal = 65536 / blocks / threads / 8 * 8, free = (equal * threads - kept * producers) / (threads - producers);
+  return free < 240 ? free / 8 * 8 : 240;
+}
