@@ -178,9 +178,9 @@ def points_of(*ends):
         (points_of((1.5, 1.6), (1.1, 1.2)), "nowhere"),
         # Times of 153 and 153.1 ms, for which the paper once had the break-even point 1.
         (points_of((0.99, 1.01), (0.98, 1.03), (0.97, 1.02)), "undecided"),
-        # The values cross, but no interval lies below 1; all values lie below 1, but not all intervals.
+        # The values cross, but no interval lies below 1; a low value is followed by high ones.
         (points_of((1.5, 1.6), (0.9, 1.08)), "undecided"),
-        (points_of((0.9, 1.08), (0.5, 0.6)), "undecided"),
+        (points_of((0.5, 0.6), (1.5, 1.6)), "undecided"),
     ],
 )
 def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
@@ -190,6 +190,12 @@ def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
 def test_a_break_even_point_has_an_interval():
     value, low, high = break_even(points_of((1.5, 1.6), (0.9, 1.05), (0.5, 0.6)))
     assert 1 < low < value < 2 < high < 4
+
+
+def test_a_break_even_point_before_the_first_size_is_open_below():
+    value, low, high = break_even(points_of((0.9, 1.08), (0.5, 0.6)))
+    assert (value, low) == (1, 0)
+    assert 1 < high < 2
 
 
 def test_the_best_case_is_chosen_by_other_processes_than_those_that_test_it():

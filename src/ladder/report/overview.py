@@ -40,10 +40,15 @@ def panels(study):
                     f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"
                 ):
                     ratios_by_label = gains(chapter_study, keys)
+                in_order = {rung_label(chapter_study, key): {} for key in keys}
+                rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), in_order)
                 for label, ratio in ratios_by_label.items():
-                    rungs = rungs_by_ladder.setdefault((chapter.title, keys[0]), {})
-                    rungs.setdefault(label, {})[machine] = ratio
-    long_ladders = [(title, rungs) for (title, _), rungs in rungs_by_ladder.items() if len(rungs) >= MIN_RUNGS]
+                    rungs[label][machine] = ratio
+    measured = [
+        (title, {label: by_machine for label, by_machine in rungs.items() if by_machine})
+        for (title, _), rungs in rungs_by_ladder.items()
+    ]
+    long_ladders = [(title, rungs) for title, rungs in measured if len(rungs) >= MIN_RUNGS]
     titles = [title for title, _ in long_ladders]
     return [
         Panel(title if titles.index(title) == number else f"{title}, further", rungs)

@@ -13,9 +13,9 @@ EVERYWHERE, NOWHERE = "everywhere", "nowhere"
 def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | str | None:
     """The size above which one cost is below another, as (size, low, high), or a word; `points` as in `crossing`.
 
-    The word is EVERYWHERE if all intervals lie below 1, NOWHERE if all lie above 1, and UNDECIDED if the ratio doesn't
-    fall below 1 from one size to the next, or if no interval lies below 1, so that the cost is significantly lower at
-    no size. None without points.
+    If all ratios are below 1, but not all intervals, the size is the first one, and its low end 0. The word is EVERYWHERE
+    if all intervals lie below 1, NOWHERE if all lie above 1, and UNDECIDED if the ratio falls below 1 at no size, or if
+    no interval lies below 1, so that the cost is significantly lower at no size. None without points.
     """
     if not points:
         return None
@@ -24,7 +24,11 @@ def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, flo
         return EVERYWHERE
     if all(ratio.low > 1 for ratio in ratios):
         return NOWHERE
-    return (any(ratio.high < 1 for ratio in ratios) and crossing(points)) or UNDECIDED
+    if all(ratio.high >= 1 for ratio in ratios):
+        return UNDECIDED
+    if all(ratio.value < 1 for ratio in ratios):
+        return points[0][0], 0.0, first_fall([(size, ratio.high) for size, ratio in points]) or math.inf
+    return crossing(points) or UNDECIDED
 
 
 def crossing(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | None:

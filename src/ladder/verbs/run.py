@@ -63,7 +63,7 @@ def run(options):
             lambda *arguments: shares.rate(ceilings, *arguments),
             budget=options.budget,
             launcher=options.launcher,
-            ceilings=ceilings if "margin" in ceilings else None,
+            ceilings=ceilings if "margin" in ceilings else None,  # None: not measured on this machine
         )
     if options.json:
         print_json(options, document)
@@ -80,7 +80,7 @@ def seconds(text):
 
 
 def limits(options):
-    """The limits of the measurement: those of --quick or the defaults, with the options' in their place."""
+    """The limits of the measurement: those of --quick or the defaults; options that are given replace them."""
     from dataclasses import replace
 
     from ladder.harness.ranking import QUICK, Limits

@@ -14,15 +14,14 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.report import chapters
 
-# The names of the colours in LOOKS: seaborn's palette `colorblind` in its order, and two more. Grey is reserved for
-# what isn't a method.
+# The names of the colours in LOOKS: those of seaborn's palette `colorblind` in its order, and two more.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
 ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933"}  # of Paul Tol's muted scheme
 COLOURS = (*PALETTE, *ADDED_COLOURS)
 
 
 def looks():
-    """The LOOKS of all chapters merged, in an order that keeps the order of each chapter.
+    """The LOOKS of all chapters merged; a chapter's order is kept unless earlier chapters order the methods otherwise.
 
     Raises LadderError if two chapters state different looks of a method.
     """

@@ -49,14 +49,11 @@ def time_axis(axis, limits, max_ticks=7):
     log_axis(axis, limits, lambda seconds, _: formats.time(seconds, formats.plain), max_ticks)
 
 
-def thread_axis(axis, threads, extra_ticks=()):
-    """Make an axis of numbers of threads logarithmic, with a tick at each, and labels at `spaced_ticks`.
-
-    `extra_ticks` are further numbers with labels.
-    """
+def thread_axis(axis, threads):
+    """Make an axis of numbers of threads logarithmic, with a tick at each, and labels at `spaced_ticks`."""
     ticks = sorted({int(count) for count in threads})
     axis.axes.set(**{f"{axis.axis_name}scale": "log", f"{axis.axis_name}lim": (ticks[0] / 1.2, ticks[-1] * 1.2)})
-    axis.set_major_locator(FixedLocator([*extra_ticks, *spaced_ticks(ticks)]))
+    axis.set_major_locator(FixedLocator(spaced_ticks(ticks)))
     axis.set_minor_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(formats.plain))
     axis.set_minor_formatter(NullFormatter())

@@ -1,8 +1,10 @@
 """Functions of this chapter's text in addition to those of every chapter."""
 
+import contextlib
+
 from ladder.report import ratios
 from ladder.report.telling import amortisation
-from ladder.report.telling.chapter_study import require_measured
+from ladder.report.telling.chapter_study import NotMeasured, require_measured
 from ladder.store.study import median_time, values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
@@ -33,11 +35,15 @@ def efficiency_on_gpus(study, line, source, count, weak=False):
 
 
 def pay_off(study, line, count, with_start=False):
-    """The number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
+    """The number of pictures from which `count` GPUs are faster than half as many, as a predicate.
+
+    Numbers that weren't measured are left out.
+    """
     points = []
     for size in earlier.IMAGE_COUNTS:
         sides = [lines.gpu_run(line, "ranks", number, size) for number in (count, count // 2)]
-        points.append((size, study.ratio(*(map(lines.cold_start, sides) if with_start else sides))))
+        with contextlib.suppress(NotMeasured):
+            points.append((size, study.ratio(*(map(lines.cold_start, sides) if with_start else sides))))
     return amortisation.crossing_text(
         points,
         "pay off from {} pictures on",

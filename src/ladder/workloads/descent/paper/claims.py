@@ -126,6 +126,6 @@ OUR_CLAIMS = [
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
     Claim("recomputed", "Recomputing $r$ doubles an iteration", RECOMPUTED, LARGE, 2, 2, cause=shares_cause(LARGE)),
     Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares_cause(SYMMETRIC)),
-    Claim("conjugate", r"CG is faster ($\kappa = 100$, $n = 4096$)", *STEEPEST_AND_CG),
+    Claim("conjugate", r"CG over steepest descent ($\kappa = 100$, $n = 4096$)", *STEEPEST_AND_CG),
 ]
 CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

@@ -9,8 +9,8 @@ from ladder.workloads.gemv.paper.model import memory_of_gpus
 
 TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CAPTION = """\
-Rates of products. Left: by cores of the host, for threads that share the matrix, and for ranks that receive it for
-every product (ship) or once (resident). Right: by GPUs of the machine with the most, with a resident matrix. The wide
+Rates of products. Left: by cores of the host, for threads that share the matrix, and for ranks that receive their rows
+for every product (ship) or once (resident). Right: by number of GPUs, with a resident matrix. The wide
 line is the bandwidth of the same number of cores or GPUs. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
