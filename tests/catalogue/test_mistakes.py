@@ -108,8 +108,8 @@ WORKLOAD = [
     # Functions that stop.
     ('sizes["per_row"] > sizes', 'sizes["row"] > sizes', r"`refuse(sizes)` .* stopped with KeyError: 'row'", 0),
     (
-        '    entries = sizes["rows"] *',
-        '    entries = size["rows"] *',
+        '    count = sizes["rows"] *',
+        '    count = size["rows"] *',
         "uses 'size', which is not defined. Did you mean 'sizes'",
         0,
     ),
@@ -120,8 +120,8 @@ WORKLOAD = [
         0,
     ),
     (
-        'generator.integers(0, sizes["columns"], inputs["indices"].shape)',
-        "np.arange(3)",
+        '% sizes["columns"]).ravel()',
+        '% sizes["columns"])',
         r"`fill(inputs, sizes, round, data)` .* stopped with ValueError: could not broadcast",
         0,
     ),
@@ -194,8 +194,8 @@ WORKLOAD = [
     ("SimpleNamespace(flops=flops", "dict(flops=flops", "must return a `SimpleNamespace` with `flops`", "def cost"),
     ("flops=flops, ", "flop=flops, ", "must return a `SimpleNamespace` with `flops`", "def cost"),
     (
-        "bytes=int(sum(sizes_of_arrays))",
-        "bytes=sizes_of_arrays",
+        "bytes=int(sum(array_bytes))",
+        "bytes=array_bytes",
         "as `bytes`: it must be a number of at least 0",
         "def cost",
     ),

@@ -19,7 +19,7 @@ MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 
 
 def start_job(tmp_path, shell):
-    """Start a shell whose command `shell` starts a job of a run, for `{}`: (the shell, the first line of output)."""
+    """Start the shell command `shell`, in which `{}` stands for a job's command line: (the shell, its first output)."""
     (tmp_path / "waiting.py").write_text(MODULE)
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{PRIVATE_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
     line = ["bash", "-c", shell.format(f"{sys.executable} -m ladder.machine.processes waiting")]
@@ -28,14 +28,15 @@ def start_job(tmp_path, shell):
 
 
 def runs(pid):
-    """Whether a process runs; the system may reap one that has ended seconds later."""
+    """Whether a process runs; one that has ended may be a zombie for seconds."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-def has_ended(pid):
+def ends_soon(pid):
+    """Whether a process ends within ten seconds."""
     deadline = time.monotonic() + 10
     while runs(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -46,7 +47,7 @@ def test_a_job_dies_with_its_run(tmp_path):
     process, pid = start_job(tmp_path, "LADDER_PARENT=$$ {}; true")
     with process:
         os.kill(process.pid, signal.SIGKILL)
-        assert has_ended(int(pid))
+        assert ends_soon(int(pid))
 
 
 def test_a_program_may_be_between_a_run_and_its_job(tmp_path):
@@ -55,7 +56,7 @@ def test_a_program_may_be_between_a_run_and_its_job(tmp_path):
     with process:
         job = process.stdout.readline()
         os.kill(int(pid), signal.SIGKILL)
-        assert has_ended(int(job))
+        assert ends_soon(int(job))
 
 
 def test_a_job_whose_run_has_already_died_does_nothing(tmp_path):
@@ -97,7 +98,9 @@ def test_a_module_also_runs_without_a_run(tmp_path):
     process, pid = start_job(tmp_path, "{} & wait")
     with process:
         process.kill()
-        assert psutil.pid_exists(int(pid))
+        process.wait()
+        time.sleep(0.5)  # for a signal that shouldn't come
+        assert runs(int(pid))
         os.kill(int(pid), signal.SIGKILL)
 
 
@@ -108,7 +111,7 @@ def test_a_program_that_a_process_started_dies_with_it(tmp_path):
     with subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True) as process:
         pid = int(process.stdout.readline())
         process.kill()
-        assert has_ended(pid)
+        assert ends_soon(pid)
 
 
 def test_after_its_timeout_a_program_dies_with_its_children():
@@ -117,6 +120,6 @@ def test_after_its_timeout_a_program_dies_with_its_children():
     with pytest.raises(subprocess.TimeoutExpired) as caught:
         processes.run(["sh", "-c", "sleep 60 & echo $!; wait"], timeout=0.3, capture_output=True)
     assert time.monotonic() - began < 10
-    assert has_ended(int(caught.value.stdout))
+    assert ends_soon(int(caught.value.stdout))
     with pytest.raises(subprocess.CalledProcessError):
         processes.run(["false"], check=True)

@@ -25,7 +25,7 @@ PROCESS_FACTORS = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
 class Measurement:
     """A case of an experiment with the seconds of a call, and further results of its processes.
 
-    `phases` has seconds by name, `columns` further columns of the samples, `curve` the points of the first process's
+    `phases` has seconds by name, `columns` further columns of all its rows, `curve` the points of the first process's
     curve, `checks` (error, bound) by name, `facts` the facts of a run, on which its cost may depend.
     """
 
@@ -77,7 +77,7 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
 
 
 def frame(rows, by_process=False):
-    """Rows as a table read from a file; with `by_process`, a row for each process with its time replaces each row."""
+    """Rows as a table read from a file; with `by_process`, each becomes a row per process, with that process's time."""
     table, processes = table_files.with_types(pd.DataFrame(rows)), np.arange(len(PROCESS_FACTORS))
     if table.empty or not by_process:
         return table

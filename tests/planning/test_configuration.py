@@ -177,7 +177,7 @@ def test_mappings_are_merged_and_lists_replaced(load):
     assert load(configure(), changes={"protocol": {"cap": 1}})["protocol"]["cap"] == 1
 
 
-def test_keys_with_the_same_alias_change_independently(load):
+def test_keys_that_share_an_anchor_change_independently(load):
     experiment = EXPERIMENT | {"sizes": EXPERIMENT["sizes"] | {"n": 7}}
     experiments = load({"experiments": {"one": experiment, "two": experiment}}, "experiments: {two: {sizes: {n: 5}}}")[
         "experiments"
@@ -197,7 +197,8 @@ def test_the_error_of_a_misspelt_experiment_suggests_a_name(name, message):
     assert message in refusal_of({"experiments": {"threads": EXPERIMENT, name: {"sizes": {"n": 4}}}})
 
 
-def test_only_existing_experiments_and_variants_can_be_dropped(load):
+def test_a_misspelt_experiment_or_variant_cannot_be_dropped(load):
+    """An experiment whose name is like no other may be one that a file in between added."""
     shipped = (ROOT / "config/config.yaml").read_text()
     dropped = load(shipped, "experiments: {gemm_large: null, added_by_a_file_between: null}")
     assert not {"gemm_large", "added_by_a_file_between"} & {*dropped["experiments"]}
@@ -288,7 +289,7 @@ def test_plain_numbers_are_read_as_written(load, text):
         ("ceiling_margin=1e1", 10.0),
     ],
 )
-def test_text_on_the_command_line_stays_text(entry, value):
+def test_a_value_on_the_command_line_has_the_type_of_its_key(entry, value):
     key = entry.partition("=")[0]
     assert configuration.of_command_line([entry]) == {key: value}
 
@@ -364,7 +365,7 @@ def test_a_protocol_is_the_defaults_with_changes():
 
 
 def test_every_key_has_the_documented_default():
-    """They are the same as in config/README.md."""
+    """`tests/workflow/test_documentation.py` compares the documented ones with the schema's."""
     config = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
     protocol |= {"phase_passes": 3, "energy": False, "cold_start": True, "share_machine": False}

@@ -62,7 +62,7 @@ def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(pub
     small, large = rankings_of()
     assert [entry.case.variant for entry in small.entries] == ["openmp", "blas", "c_openmp"]
     assert [entry.case.tuning["threads"] for entry in small.entries] == [2, 2, 2]
-    assert small.entries[0].tunings == 2
+    assert small.entries[0].tuning_count == 2
     assert small.entries[0].over_fastest is None
     assert [entry.case.variant for entry in large.entries] == ["blas"]
     assert large.sizes["n"] == 2048
@@ -219,6 +219,15 @@ def test_the_fastest_is_marked_where_a_machine_with_gpus_measured_none(capsys):
     assert "fastest‡" in show(capsys, "--machine", "box-a", "--size", "n=512")
     publish("box-b", rows)
     assert "‡" not in show(capsys, "--machine", "box-b")
+
+
+def test_a_variant_on_a_gpu_that_the_ladder_no_longer_has_counts_too(capsys):
+    on_gpu = rows_of(gemv_case("cublas", 2048), SLOW, device="cuda")
+    renamed = [row | {"variant": "cublas_of_old"} for row in on_gpu]
+    publish("box-a", rows_of(gemv_case("openmp"), FAST) + rows_of(gemv_case("openmp", 2048), FAST) + on_gpu + renamed)
+    text = show(capsys, "--machine", "box-a")
+    assert re.search(r"n=512 +openmp‡", text)
+    assert re.search(r"n=2048 +openmp ", text)
 
 
 def test_ratios_of_campaigns_elsewhere_are_pointed_to(published_folders, capsys):

@@ -82,6 +82,8 @@ def test_several_are_more_than_one():
         ({"device": "cuda"}, "1 GPU"),
         ({"device": "mpi_cuda", "ranks": 1}, "1 GPU"),
         ({"device": "mpi_cuda", "ranks": 2.0}, "2 GPUs"),
+        ({"device": "offload", "gpus": 2.0, "ranks": float("nan")}, "2 GPUs"),
+        ({"device": "offload"}, "1 GPU"),
     ],
 )
 def test_the_parallelism_of_a_case_is_text(row, words):
@@ -103,7 +105,7 @@ def study(full_study):
     return chapter_study.study_of_chapter("gemv", full_study)
 
 
-def test_the_ladder_has_its_unit_and_a_source_plain_calls(study):
+def test_the_ladder_is_in_units_and_a_source_in_plain_calls(study):
     on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
     assert queries.median_time(plain) / queries.median_time(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
     selection = select("ship")
@@ -215,13 +217,21 @@ def test_phases_of_one_name_add_up():
     assert phase_times(phases.iloc[:0]) == {}
 
 
+def test_the_last_selection_of_phases_counts():
+    selection = select("ship", "ranks")
+    assert selection.without("compute").phase("compute") == selection.phase("compute")
+    assert selection.without("compute").phase() == selection
+
+
 def test_some_phases_over_the_rest(study):
     sent = select("ship", "ranks")
     times = phase_times(study.phases(sent))
-    inside = study.ratio(sent.phase("compute"), sent.without("compute"))
-    assert inside.value == pytest.approx(times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01)
+    compute_over_rest = study.ratio(sent.phase("compute"), sent.without("compute"))
+    assert compute_over_rest.value == pytest.approx(
+        times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01
+    )
     assert study.ratio(sent.without("compute"), sent.phase("compute")).value == pytest.approx(
-        1 / inside.value, rel=0.01
+        1 / compute_over_rest.value, rel=0.01
     )
     overlapping = select("nccl-ship", "gpus", chunks=4)  # `scatter and compute`
     for part in (
@@ -251,14 +261,14 @@ def test_a_claim_is_answered_from_its_data(study):
     assert verdict_table.cause(missing) == r"needs \texttt{it}"
 
 
-def test_odd_claims_are_functions(study):
+def test_a_claim_may_have_functions(study):
     def needing(study):
         raise NotMeasured(needs="two nodes")
 
-    odd = decide_claim(
+    replaced = decide_claim(
         study, ratio=lambda study: study.ratio("openmp", "serial"), cause=lambda study, ratio: f"{ratio.value:.2f}"
     )
-    assert (odd.answer.verdict, odd.cause) == ("the opposite", "0.04")
+    assert (replaced.answer.verdict, replaced.cause) == ("the opposite", "0.04")
     assert decide_claim(study, ratio=needing).needs == "two nodes"
 
 

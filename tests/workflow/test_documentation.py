@@ -82,7 +82,7 @@ def test_every_key_is_explained_with_its_default_and_no_other(heading):
     for key, rule in SECTIONS[heading].items():
         default, meaning, *_ = rows[key]
         assert len(meaning.split()) >= 3, key
-        if rule.get("default"):
+        if "default" in rule and key != "protocol":  # whose own keys have a table
             assert yaml.safe_load(default.strip("`")) == rule["default"], key
 
 

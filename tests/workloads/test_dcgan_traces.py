@@ -16,7 +16,7 @@ from ladder.workloads.dcgan import cuda as cuda_variant
 from ladder.workloads.dcgan import gpu, home
 from simulated_gpus import SimulatedGpus
 
-WIDTH = 3
+LATENT_WIDTH = 3
 
 
 @pytest.fixture
@@ -55,14 +55,14 @@ def gpus(monkeypatch):
 
 def problem_of(images):
     sizes = {"images": images, "pictures": "float32"}
-    latents = np.arange(images * WIDTH, dtype="float32").reshape(images, WIDTH)
+    latents = np.arange(images * LATENT_WIDTH, dtype="float32").reshape(images, LATENT_WIDTH)
     return SimpleNamespace(sizes=sizes, network=np.zeros(1), latents=latents, pictures=np.full_like(latents, np.nan))
 
 
-def rows_of(trace):
-    """{lane: [(start, end), ...]} of a trace, whose batches must be numbered in order."""
+def spans_of(run_trace):
+    """{lane: [(start, end), ...]} of the trace that `run_trace()` returns, whose batches must be numbered in order."""
     spans = {}
-    for lane, name, *span in traces.validate(trace(), Case("dcgan", "home", {}, {})):
+    for lane, name, *span in traces.validate(run_trace(), Case("dcgan", "home", {}, {})):
         spans.setdefault(lane, []).append(tuple(span))
         assert name == str(len(spans[lane]))
     return spans
@@ -76,26 +76,26 @@ AFTER = {"compute": [(0, 4), (6, 10), (12, 13)], "copy": [(4, 6), (10, 12), (13,
 @pytest.mark.parametrize("memory", ["pinned", "staged", "pageable"])
 def test_copies_overlap_the_next_batch_or_precede_it(gpus, memory, copies, expected):
     problem = problem_of(9)
-    spans = rows_of(home.setup(problem, memory=memory, copies=copies, batch=4, streams=1).trace)
+    spans = spans_of(home.setup(problem, memory=memory, copies=copies, batch=4, streams=1).trace)
     host_copies = [(end, end) for _, end in expected["copy"]]
     assert spans == expected | ({"host": host_copies} if memory == "staged" else {})
     assert (problem.pictures == 2 * problem.latents).all(), "the traced run must be a whole one"
 
 
 def test_each_stream_has_a_lane_and_copies_share_one(gpus):
-    trace = home.setup(problem_of(9), batch=4, streams=2).trace()
-    assert [row[:2] for row in trace if row[0] != "copy"] == [
+    rows = home.setup(problem_of(9), batch=4, streams=2).trace()
+    assert [row[:2] for row in rows if row[0] != "copy"] == [
         ("compute 1", "1"),
         ("compute 2", "2"),
         ("compute 1", "3"),
     ]
-    assert [row[1] for row in trace if row[0] == "copy"] == ["1", "2", "3"]
+    assert [row[1] for row in rows if row[0] == "copy"] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("images", [2, 7])
 def test_each_of_several_gpus_has_its_own_lanes(gpus, images):
     problem = problem_of(images)
-    spans = rows_of(home.setup(problem, gpus=2, batch=4).trace)
+    spans = spans_of(home.setup(problem, gpus=2, batch=4).trace)
     share = images // 2
     assert list(spans) == [f"card {number} {lane}" for number in range(2) for lane in ("compute", "copy")]
     compute = [spans[f"card {number} compute"] for number in range(2)]  # one thread may have run both

@@ -69,9 +69,7 @@ def require(chapter):
     for name, line in data.LINES.items():
         require_name(f"The line {name!r} in {line_of(path, 'LINES', name)}", "source", line.source, data.SOURCES)
     for name, source in data.SOURCES.items():
-        require_name(
-            f"The source {name!r} in {line_of(path, 'SOURCES', name)}", "machine", source.machine, data.MACHINES
-        )
+        require_name(f"The source {name!r} in {line_of(path, 'SOURCES', name)}", "machine", source.role, data.MACHINES)
     for role, needs in data.MACHINES.items():
         for name in needs.sources:
             require_name(f"The machine {role!r} in {line_of(path, 'MACHINES', role)}", "source", name, data.SOURCES)

@@ -18,7 +18,7 @@ def lines(stored_verdicts, across_machines):
     for stored_verdict in stored_verdicts:
         yield f"On {stored_verdict.machine}:"
         for name, entry in (("A", stored_verdict.a), ("B", stored_verdict.b)):
-            best = f", the best of {entry.tunings} tunings" if entry.tunings > 1 else ""
+            best = f", the best of {entry.tuning_count} tunings" if entry.tuning_count > 1 else ""
             yield f"{name}  {seconds_with_interval(entry.seconds)}  {entry.case.key}{best}"
         for sentence in conclusion(stored_verdict):
             yield from wrapped(sentence)

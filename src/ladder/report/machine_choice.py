@@ -72,7 +72,7 @@ def size(machine):
 def full_campaigns(chapter, role, machine):
     """The number of a machine's campaigns with at least MIN_PROCESSES of a case, by case of the role, as a Counter."""
     counts = Counter()
-    for rows in (source.rows(machine) for source in chapter.sources.values() if source.machine == role):
+    for rows in (source.rows(machine) for source in chapter.sources.values() if source.role == role):
         if "campaign" in rows:
             processes = rows.groupby(["variant", "case", "campaign"])["process"].nunique()
             counts |= Counter(processes[processes >= MIN_PROCESSES].index.droplevel("campaign"))

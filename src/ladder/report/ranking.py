@@ -2,7 +2,7 @@
 
 The fastest tuning of a variant, and the fastest variant, are chosen on half of their processes; the other half gives
 the ratios to it (`statistics.selection`). A ratio is taken within the campaigns that measured both cases; without any,
-it supports no verdict.
+it supports no verdict, and a variant with a single tuning takes part with all its processes.
 """
 
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ class Entry:
 
     `seconds` is its median time with the interval at 99 %; `rate` is in `unit`, FLOP/s or B/s; `share` is that of
     the ceiling `bound`, None without one. `over_fastest` is the ratio to the time of the fastest, None for itself.
-    `tunings` is the number of its variant's cases of which it is the best, `test_rows` are of processes other than
+    `tuning_count` is the number of its variant's cases of which it is the best, `test_rows` are of processes other than
     those on which it was chosen.
     """
 
     case: Case
     rows: pd.DataFrame
     test_rows: pd.DataFrame
-    tunings: int
+    tuning_count: int
     seconds: Ratio
     rate: float
     unit: str
@@ -45,8 +45,8 @@ class Entry:
 class Ranking:
     """The entries of a machine with the same sizes and cache protocol, the fastest first.
 
-    `unmeasured` are the rungs that the machine has measured, but not at these sizes; `lacks_gpus` says whether they
-    include all that use GPUs.
+    `unmeasured` are the rungs that the machine has measured, but not at these sizes; `lacks_gpus` says whether it has
+    measured variants that use GPUs, but none at these sizes.
     """
 
     machine: str
@@ -78,10 +78,13 @@ def rankings(results, filters=None, every_tuning=False):
 
 
 def gaps(workload, devices, measured):
-    """What sizes with these variants lack of all variants of a machine, both {variant: device}, as Ranking has it."""
+    """The fields `unmeasured` and `lacks_gpus` of a Ranking.
+
+    `devices` are all variants of the machine, `measured` those at these sizes, both {variant: device}.
+    """
     on_gpus = [name for name, device in devices.items() if device in GPU_DEVICES]
     missing = [name for name in workloads.rungs(workload) if name in devices and name not in measured]
-    return {"unmeasured": tuple(missing), "lacks_gpus": bool(on_gpus) and {*on_gpus} <= {*missing}}
+    return {"unmeasured": tuple(missing), "lacks_gpus": bool(on_gpus) and measured.keys().isdisjoint(on_gpus)}
 
 
 def sizes_of(case):
@@ -115,35 +118,37 @@ def rank(results, cases, every_tuning):
         variants.setdefault(key if every_tuning else key[0], {})[key] = rows
     entries = []
     for tunings in variants.values():
-        best, tested = study.best_and_test_rows(tunings)
-        entries.append(entry_of(results, *cases[best], tested, len(tunings)))
-    fastest, tested = study.best_and_test_rows({entry.case.key: entry.rows for entry in entries})
+        best, test_rows = study.best_and_test_rows(tunings)
+        entries.append(entry_of(results, *cases[best], test_rows, len(tunings)))
+    fastest, rows_of_fastest = study.best_and_test_rows({entry.case.key: entry.rows for entry in entries})
     others = [entry for entry in entries if entry.case.key != fastest]
     (first,) = (entry for entry in entries if entry.case.key == fastest)
-    ordered = [with_ratio(entry, tested) for entry in sorted(others, key=lambda entry: entry.seconds.value)]
+    ordered = [with_ratio(entry, rows_of_fastest) for entry in sorted(others, key=lambda entry: entry.seconds.value)]
     sizes = {**first.case.sizes, "cache": first.case.cache}
     return Ranking(results.machine, sizes, [first, *ordered])
 
 
-def entry_of(results, case, rows, tested, tunings):
+def entry_of(results, case, rows, test_rows, tuning_count):
     """The Entry of a case, without its ratio to the fastest."""
-    middle, interval = study.median_time(rows), ratios.over_seconds(rows, 1.0)
-    seconds = Ratio(middle, min(interval.low, middle), max(interval.high, middle))
+    median, interval = study.median_time(rows), ratios.over_seconds(rows, 1.0)
+    seconds = Ratio(median, min(interval.low, median), max(interval.high, median))
     work = ceilings.work_column(case.workload)
     amounts = {name: float(rows[name].iloc[0]) for name in ("flops", "bytes")}
-    share, bound = share_of(results.ceilings, rows.iloc[0], amounts, middle)
-    return Entry(case, rows, tested, tunings, seconds, amounts[work] / middle, roofs.UNITS[work], share, bound)
+    share, bound = share_of(results.ceilings, rows.iloc[0], amounts, median)
+    return Entry(case, rows, test_rows, tuning_count, seconds, amounts[work] / median, roofs.UNITS[work], share, bound)
 
 
-def with_ratio(entry, fastest):
+def with_ratio(entry, rows_of_fastest):
     """An entry with its ratio to the fastest, from processes on which neither was chosen.
 
-    Within a campaign these are the same processes of both cases, which pairs them.
+    In a common campaign, both cases' test rows are of the same turns, so their processes form pairs. Without one, a
+    single tuning uses all its processes for a narrower interval, even those on which it lost against the fastest, so
+    its ratio is slightly too large.
     """
-    is_paired = bool({*study.by_campaign(entry.test_rows)} & {*study.by_campaign(fastest)} - {None, ""})
-    rows = entry.test_rows if is_paired or entry.tunings > 1 else entry.rows
-    ratio = ratios.between(study.by_campaign(rows), study.by_campaign(fastest), study.cases(rows, fastest))
-    return replace(entry, over_fastest=ratio)
+    is_paired = bool({*study.by_campaign(entry.test_rows)} & {*study.by_campaign(rows_of_fastest)} - {None, ""})
+    rows = entry.test_rows if is_paired or entry.tuning_count > 1 else entry.rows
+    times, times_of_fastest = study.by_campaign(rows), study.by_campaign(rows_of_fastest)
+    return replace(entry, over_fastest=ratios.between(times, times_of_fastest, study.cases(rows, rows_of_fastest)))
 
 
 def share_of(machine, row, amounts, seconds):

@@ -102,7 +102,7 @@ def marks(rankings):
         yield f"{NO_GPU_MARK}: the fastest of those measured; {gap}."
     if any(map(is_local_record, entries)):
         yield f"{LOCAL_MARK}: measured in this folder ({RECORDS}); the others are published."
-    if any(entry.tunings > 1 for entry in entries):
+    if any(entry.tuning_count > 1 for entry in entries):
         yield "The best tuning of each variant is shown; --all shows the others."
 
 
@@ -185,7 +185,7 @@ def entry_document(entry):
         "case": entry.case.key,
         "variant": entry.case.variant,
         "tuning": entry.case.tuning | entry.case.variables,
-        "tunings": entry.tunings,
+        "tunings": entry.tuning_count,
         "device": rows["device"].iloc[0],
         "precision": rows["precision"].iloc[0],
         "seconds": interval(entry.seconds),

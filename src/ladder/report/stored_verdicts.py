@@ -111,7 +111,7 @@ def verdicts_on_machine(machine, a, b):
 
 def verdict_on(machine, a, b):
     """The StoredVerdict on two entries. A best tuning is tested on other processes than it was chosen on."""
-    is_chosen = a.tunings > 1 or b.tunings > 1
+    is_chosen = a.tuning_count > 1 or b.tuning_count > 1
     times = [study.by_campaign(entry.test_rows if is_chosen else entry.rows) for entry in (a, b)]
     ratio = ratios.between(*times, study.cases(a.rows, b.rows))
     verdict = None

@@ -1,4 +1,4 @@
-// The functions of the kernels' ptx/cluster.cuh on the CPU.
+// Those functions of the kernels' ptx/cluster.cuh that the emulated kernels call, on the CPU.
 #pragma once
 #include "device.h"
 

@@ -1,4 +1,4 @@
-// The functions of the kernels' ptx/mma.cuh on the CPU.
+// Those functions of the kernels' ptx/mma.cuh that the emulated kernels call, on the CPU.
 #pragma once
 #include "device.h"
 #include "ptx/math.cuh"

@@ -1,4 +1,5 @@
-// The functions of the kernels' ptx/wgmma.cuh on the CPU, with products that have completed when they return.
+// Those functions of the kernels' ptx/wgmma.cuh that the emulated kernels call, on the CPU. A product has completed
+// when its call returns.
 #pragma once
 #include "ptx/mma.cuh"
 
@@ -14,7 +15,7 @@ template <int pending>
 void wait_for_products() {}
 
 // m64nNk8 for TF32 with A in registers: of each warp, A and the sums are as in mma(). B is a tile of rows of 128 bytes,
-// in the 128-byte swizzle.
+// one for each column of the result, in the 128-byte swizzle.
 template <int count>
 void multiply_warpgroup(float (&sums)[count][4], const float (&a)[4], uintptr_t b) {
   Warp &warp = warps[threadIdx.x / 32];

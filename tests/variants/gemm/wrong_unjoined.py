@@ -1,4 +1,7 @@
-"""Wrong on purpose: the product runs in a stream of its own, which the timed one waits for only with joined=yes."""
+"""Wrong on purpose: the product runs in a stream of its own, for which the timed stream doesn't wait.
+
+With joined=yes it waits, and the product is right.
+"""
 
 from typing import Literal
 

@@ -62,9 +62,9 @@ def summaries(rows, by=("method", "threads")):
     names = [*by, *(name for name in ("machine", *study.CASE) if name in rows and name not in by)]
     for key, group in rows.groupby(names, sort=False, dropna=False):
         processes = study.processes(group)
-        interval, middle = intervals.summary(processes), quotients.median_time(processes)
-        low, high = min(interval.low, middle), max(interval.high, middle)
-        cases.append((*key, middle, low, high, bool(group["converged"].all()), processes))
+        interval, median = intervals.summary(processes), quotients.median_time(processes)
+        low, high = min(interval.low, median), max(interval.high, median)
+        cases.append((*key, median, low, high, bool(group["converged"].all()), processes))
     return pd.DataFrame(cases, columns=[*names, *SUMMARY]).sort_values(by, kind="stable", ignore_index=True)
 
 

@@ -82,7 +82,7 @@ class ChapterStudy:
 
     def machine_of(self, selection):
         """The study about the machine of a selection's source."""
-        return self.machine(look_up("source", self.source_of(selection), self.sources).machine)
+        return self.machine(look_up("source", self.source_of(selection), self.sources).role)
 
     def source_of(self, selection):
         """The name of the source of a selection: its own, or that of its line."""
@@ -99,7 +99,7 @@ class ChapterStudy:
         """All timed calls of a source."""
         if name not in self.frames:
             source = look_up("source", name, self.sources)
-            self.frames[name] = source.rows(self.machine(source.machine))
+            self.frames[name] = source.rows(self.machine(source.role))
         return self.frames[name]
 
     def answer(self, query, *selections):

@@ -4,7 +4,7 @@ A chapter's `lines.py` has these names:
 
 | name | meaning |
 | --- | --- |
-| `MACHINES` | {role: Needs}: the chapter's machines; the first two roles have the same one if possible |
+| `MACHINES` | {role: Needs}: the chapter's machines; the first two shared roles have the same one if possible |
 | `SOURCES` | {name: Source}: the rows of some experiments, at the sizes that claims are about |
 | `LINES` | {key: Line}: the ladder, in its order, and further lines that claims and texts select |
 | `UNIT` | the work whose time the ladder shows, as the head of a column: Gigabyte, Epoch; None without a ladder |
@@ -40,10 +40,10 @@ OFF, UNSTATED = None, "unstated"  # OFF: a tuning is "off" or not stated; UNSTAT
 
 
 class Source:
-    """Rows of experiments on a role's machine by values of columns or COUNT_INDICES, OFF, UNSTATED; `prepare` edits."""
+    """Rows of experiments on a role's machine that meet conditions (`select_rows`); `prepare(rows)` changes them."""
 
-    def __init__(self, machine, *experiments, prepare=None, **conditions):
-        self.machine, self.experiments, self.prepare, self.conditions = machine, experiments, prepare, conditions
+    def __init__(self, role, *experiments, prepare=None, **conditions):
+        self.role, self.experiments, self.prepare, self.conditions = role, experiments, prepare, conditions
 
     def rows(self, machine):
         """The timed calls of a machine, a study about it."""
@@ -58,7 +58,7 @@ def plain_conditions(conditions):
 
 
 def select_rows(rows, conditions):
-    """The rows that meet conditions, which may be one of COUNT_INDICES, OFF or UNSTATED."""
+    """The rows that meet conditions, {column: value}; a value may be one of COUNT_INDICES, OFF or UNSTATED."""
     rows = where(rows, **plain_conditions(conditions))
     for name, value in conditions.items():
         if value in COUNT_INDICES:
@@ -135,7 +135,7 @@ class Selection:
 
     line: str
     source: str | None = None
-    tuning: dict = field(default_factory=dict, hash=False)  # a dict has no hash; selections with another one differ
+    tuning: dict = field(default_factory=dict, hash=False)  # a dict has no hash; `==` still compares it
     phases: tuple[str, ...] = ()
     exclude: bool = False
     column: str = ""
@@ -146,7 +146,7 @@ class Selection:
 
     def phase(self, *phases):
         """These phases, of the calls or before the first one; without any the whole calls."""
-        return replace(self, phases=phases)
+        return replace(self, phases=phases, exclude=False)
 
     def without(self, *phases):
         """All phases of the calls but these."""
@@ -189,7 +189,7 @@ class Claim:
     """The claim that a ratio, the time of `slower` over that of `faster`, lies between `min` and `max`.
 
     The words are LaTeX with code in `backticks`. A side is the key of a line, a Selection or, of `faster`, FLOOR;
-    `ratio(study)` replaces both sides; what can't be tested on any machine of the study raises NotMeasured there. The
+    `ratio(study)` replaces both, and raises NotMeasured if one is missing. `needs` is what an untested claim lacks. The
     cause is words or a function of the study and the ratio, such as a Cause. `place` is where an earlier study says it.
     """
 
@@ -229,9 +229,9 @@ class EarlierTime:
 
 def parallelism(row, times="×"):
     """The number of threads, ranks or GPUs of a case: `8 threads`, `4 × 8 threads` or, without `times`, in words."""
-    ranks, threads = (count_or_one(row, name) for name in ("ranks", "threads"))
-    if row["device"] in ("cuda", "mpi_cuda"):
-        return formats.gpus(ranks)
+    ranks, threads, gpus = (count_or_one(row, name) for name in ("ranks", "threads", "gpus"))
+    if row["device"] in ("cuda", "mpi_cuda", "offload"):
+        return formats.gpus(gpus if row["device"] == "offload" else ranks)
     if row["device"] == "host":
         return formats.threads(threads)
     in_words = "1 rank" if ranks == 1 else f"{ranks} ranks"
@@ -241,6 +241,6 @@ def parallelism(row, times="×"):
 
 
 def count_or_one(row, name):
-    """A row's number of ranks or threads; 1 if the case states none."""
+    """A row's number of ranks, threads or GPUs; 1 if the case states none."""
     value = row.get(name, 1)
     return 1 if pd.isna(value) else int(value)

@@ -1,12 +1,12 @@
-// The eleven kernels, each in its versions. All have the same arguments; `layer` is a layer with weights. layer.cuh
-// documents the shapes of a Layer.
+// The functions behind the earlier study's eleven kernels (cuda_kernels.py numbers them): eight, some in several
+// versions. All have the same arguments; `layer` is a layer with weights. layer.cuh documents the shapes of a Layer.
 //
 // Launch, with blocks of whole warps and at most MAX_THREADS threads; excess threads do nothing:
 //   *_tiled          grid ceil(rows / height) * ceil(columns / TILE) of the result, block (TILE, height), dynamic
 //                    shared memory of height * (TILE + 1) + TILE * TILE elements
 //   *_whole          as `others`, dynamic shared memory of (fan_in + 1) * (fan_out | 1) elements
 //   bias_change      grid fan_out, dynamic shared memory of an element per warp
-//   error_*          at least `count` threads along x, dynamic shared memory of an element per warp
+//   error_*          at least `count` threads along x; error_block also dynamic shared memory of an element per warp
 //   others           at least as many threads along x as the result has elements
 #include "flat.cuh"
 #include "layer.cuh"

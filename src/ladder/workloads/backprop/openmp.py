@@ -30,6 +30,9 @@ def setup(
     simd: int = 1,
     flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
 ) -> Run:
-    """The steps of an epoch, by macro block, on the threads and with the schedule that the harness has set."""
+    """The steps of an epoch, by macro block, on the threads and with the schedule that the harness has set.
+
+    `flags` are named in `ladder.build.libraries`.
+    """
     program = in_c.Program(problem, "openmp", threads=threads, flags=flags, simd=simd)
     return [program.step("patterns", f"patterns_{error}"), *program.changes(f"weight_change_{update}")]

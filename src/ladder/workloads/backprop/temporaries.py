@@ -18,5 +18,5 @@ SOURCE = "temporaries.c"
 def setup(
     problem: Problem, *, flags: Literal["none", "O2", "O3", "unroll", "fast", "native", "all", "study"] = "native"
 ) -> Run:
-    """The steps of an epoch, by macro block, on one thread."""
+    """The steps of an epoch, by macro block, on one thread; `flags` are named in `ladder.build.libraries`."""
     return in_c.steps_by_block(problem, "temporaries", flags)

@@ -27,11 +27,11 @@ def refuse(sizes):
 
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
-    entries = sizes["rows"] * sizes["per_row"]
+    count = sizes["rows"] * sizes["per_row"]
     inputs = {
         "starts": ((sizes["rows"] + 1,), "int64"),
-        "indices": ((entries,), "int64"),
-        "entries": ((entries,), sizes["dtype"]),
+        "indices": ((count,), "int64"),
+        "entries": ((count,), sizes["dtype"]),
         "x": ((sizes["columns"],), sizes["dtype"]),
     }
     return inputs, {"out": ((sizes["rows"],), sizes["dtype"])}
@@ -41,7 +41,8 @@ def fill(inputs, sizes, round, data):
     """Write the inputs of a round in place; returns their names."""
     generator = np.random.default_rng([sizes["seed"], round])
     inputs["starts"][...] = np.arange(sizes["rows"] + 1) * sizes["per_row"]
-    inputs["indices"][...] = generator.integers(0, sizes["columns"], inputs["indices"].shape)
+    first = generator.integers(0, sizes["columns"], (sizes["rows"], 1))  # the others of a row follow it cyclically
+    inputs["indices"][...] = ((first + np.arange(sizes["per_row"])) % sizes["columns"]).ravel()
     for name in ("entries", "x"):
         inputs[name][...] = generator.random(inputs[name].shape)
     return list(inputs)
@@ -50,13 +51,13 @@ def fill(inputs, sizes, round, data):
 def cost(sizes):
     """FLOPs, two an entry, and bytes: every array once."""
     inputs, outputs = arrays(sizes)
-    sizes_of_arrays = [np.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in (inputs | outputs).values()]
+    array_bytes = [np.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in (inputs | outputs).values()]
     flops = 2 * sizes["rows"] * sizes["per_row"]
-    return SimpleNamespace(flops=flops, bytes=int(sum(sizes_of_arrays)), precision=sizes["dtype"])
+    return SimpleNamespace(flops=flops, bytes=int(sum(array_bytes)), precision=sizes["dtype"])
 
 
 def expected(sizes, inputs, precision):
-    """The output in float64, and the bound of its error."""
+    """The output in float64, and the bound of its error: no product is negative, so that their sum is |A| |x|."""
     products = inputs["entries"].astype(np.float64) * inputs["x"][inputs["indices"]]
     exact = products.reshape(sizes["rows"], sizes["per_row"]).sum(axis=1)
     return {"out": (exact, product_factor(sizes["per_row"], precision) * exact)}

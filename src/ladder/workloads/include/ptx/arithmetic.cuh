@@ -14,13 +14,14 @@ __device__ __forceinline__ float to_mma_operand(float x) {
   return __uint_as_float(bits);
 }
 
-// The bits of the nearest value in half precision, ties to even.
+// The bits of the nearest float16, ties to even.
 __device__ __forceinline__ unsigned short to_float16(float x) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
 
+// The bits of the nearest bfloat16, ties to even.
 __device__ __forceinline__ unsigned short to_bfloat16(float x) {
   unsigned short bits;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
