@@ -14,9 +14,9 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.report import chapters
 
-# The names of the colours in LOOKS: those of seaborn's palette `colorblind` in its order, and two more.
+# The names of the colours in LOOKS: those of seaborn's palette `colorblind` in its order, and three more.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
-ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933"}  # of Paul Tol's muted scheme
+ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933", "wine": "#882255"}  # of Paul Tol's muted scheme
 COLOURS = (*PALETTE, *ADDED_COLOURS)
 
 

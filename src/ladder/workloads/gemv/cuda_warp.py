@@ -46,7 +46,7 @@ TARGET_BLOCKS, MIN_STEPS = 64, 4
 
 def pick_tiling(accesses):
     """The tiling for rows of this number of accesses."""
-    return next(tiling for tiling, most in zip(TILES, MOST_ACCESSES, strict=True) if accesses <= most)
+    return next(tiling for tiling, limit in zip(TILES, MOST_ACCESSES, strict=True) if accesses <= limit)
 
 
 def divide(n, m, width, multiprocessors, block, team, rows, unroll):

@@ -37,7 +37,7 @@ def efficiency_on_gpus(study, line, source, count, weak=False):
 def pay_off(study, line, count, with_start=False):
     """The number of pictures from which `count` GPUs are faster than half as many, as a predicate.
 
-    Numbers that weren't measured are left out.
+    Numbers that weren't measured don't count.
     """
     points = []
     for size in earlier.IMAGE_COUNTS:
