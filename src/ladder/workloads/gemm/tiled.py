@@ -25,8 +25,8 @@ packed panels.
 With a short side or short rows of B, operands aren't packed but read where they lie (`unpacked`).
 """
 
-import math
 import zlib
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -36,19 +36,20 @@ from numba.extending import intrinsic
 
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import unpacked
-from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address, choose
 
 DEVICE = "host"
 RUNTIME = "numba"
 
 CACHE_LINE = 64  # bytes
-# Largest blocks; a matrix is cut into nearly equal ones.
+# Largest blocks; a matrix is cut into nearly equal ones. A block of B takes about a third of L2, whose size is 1 MiB or
+# more with AVX-512, else assumed to be 512 KiB. KC = KC_BYTES / itemsize.
 MC = 960
-NC = 144
-KC_BYTES = 2560  # KC = KC_BYTES / itemsize
+NC, KC_BYTES = (144, 2560) if HAS_MASKS else (96, 1920)
 
-
-SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side of the squares that are transposed in registers, a power of two
+# Side of the squares that are transposed in registers: the largest power of two within a panel.
+SQUARE = 1 << (min(MR, NR_BYTES // 8).bit_length() - 1)
+ROWS_AHEAD = 16  # the distance of rows of an operand that are prefetched while it is packed: a panel or two
 
 OTHER_FILES = ("unpacked.py", "vectors.py")  # those whose functions are compiled into the product
 # Whether the inner dimension is the last axis of A, and of B.
@@ -67,63 +68,89 @@ def _nr(typingctx, array):
 
 
 @intrinsic
-def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride):
-    """c (MR × NR) = panel of a (depth × MR), transposed, · panel of b (depth × NR), plus addend if `add`.
+def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride, rows, columns):
+    """c = panel of a (depth × MR), transposed, · panel of b (depth × NR), plus addend if `add`.
 
-    The arrays are contiguous; `*_offset` is the flat index of the first element. c_stride is the
-    distance between rows of c and of addend, which starts at c_offset too. The kernel is in LLVM IR
-    because the compiler doesn't keep the sums of an equivalent loop in registers.
+    Of c (MR × NR) only the first `rows` and `columns` are written, all if there are more. The arrays are contiguous;
+    `*_offset` is the flat index of the first element. c_stride is the distance between rows of c and of addend, which
+    starts at c_offset too. The kernel is in LLVM IR because the compiler doesn't keep the sums of an equivalent loop
+    in registers.
     """
 
     def codegen(context, builder, signature, args):
-        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride = args
+        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride, rows, columns = args
         index = depth.type
         itemsize = signature.args[1].dtype.bitwidth // 8
         vectors = Vectors(context, builder, signature.args[1].dtype, VECTOR_BYTES // itemsize)
-        tile = [(i, j) for i in range(MR) for j in range(NR_VECTORS)]
+        a_start = address(context, builder, signature.args[1], a, a_offset)
+        b_start = address(context, builder, signature.args[3], b, b_offset)
 
         def advance(pointer, count):
             return builder.gep(pointer, [index(count)])
 
-        a_start = address(context, builder, signature.args[1], a, a_offset)
-        b_start = address(context, builder, signature.args[3], b, b_offset)
-        entry = builder.block
-        loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
-        builder.branch(loop)
+        def emit(width):
+            """The kernel for `width` vectors in a row of c."""
+            tile = [(i, j) for i in range(MR) for j in range(width)]
+            entry = builder.block
+            loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
+            builder.branch(loop)
+            builder.position_at_end(loop)
+            k, a_k, b_k = builder.phi(index), builder.phi(a_start.type), builder.phi(b_start.type)
+            sums = {ij: builder.phi(vectors.type) for ij in tile}
+            a_column = [vectors.broadcast(builder.load(advance(a_k, i))) for i in range(MR)]
+            b_row = [vectors.load(advance(b_k, j * vectors.lanes)) for j in range(width)]
+            new_sums = {(i, j): vectors.multiply_add(a_column[i], b_row[j], sums[i, j]) for i, j in tile}
+            next_k = builder.add(k, index(1))
+            for phi, initial, next_value in [
+                (k, index(0), next_k),
+                (a_k, a_start, advance(a_k, MR)),
+                (b_k, b_start, advance(b_k, NR_VECTORS * vectors.lanes)),
+                *[(sums[ij], vectors.zero, new_sums[ij]) for ij in tile],
+            ]:
+                phi.add_incoming(initial, entry)
+                phi.add_incoming(next_value, loop)
+            store = builder.append_basic_block("store")
+            builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, store)
+            builder.position_at_end(store)
 
-        builder.position_at_end(loop)
-        k, a_k, b_k = builder.phi(index), builder.phi(a_start.type), builder.phi(b_start.type)
-        sums = {ij: builder.phi(vectors.type) for ij in tile}
-        a_column = [vectors.broadcast(builder.load(advance(a_k, i))) for i in range(MR)]
-        b_row = [vectors.load(advance(b_k, j * vectors.lanes)) for j in range(NR_VECTORS)]
-        new_sums = {(i, j): vectors.multiply_add(a_column[i], b_row[j], sums[i, j]) for i, j in tile}
-        next_k = builder.add(k, index(1))
-        for phi, initial, next_value in [
-            (k, index(0), next_k),
-            (a_k, a_start, advance(a_k, MR)),
-            (b_k, b_start, advance(b_k, NR_VECTORS * vectors.lanes)),
-            *[(sums[ij], vectors.zero, new_sums[ij]) for ij in tile],
-        ]:
-            phi.add_incoming(initial, entry)
-            phi.add_incoming(next_value, loop)
-        store = builder.append_basic_block("store")
-        builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, store)
+            def store_row(i, last_count):
+                for j in range(width):
+                    offset = builder.add(
+                        c_offset, builder.add(builder.mul(c_stride, index(i)), index(j * vectors.lanes))
+                    )
+                    vectors.store_sum(
+                        new_sums[i, j],
+                        address(context, builder, signature.args[5], addend, offset),
+                        add,
+                        address(context, builder, signature.args[7], c, offset),
+                        last_count if j == width - 1 else None,
+                    )
 
-        builder.position_at_end(store)
-        with builder.if_else(add) as branches:
-            for branch, with_addend in zip(branches, (True, False), strict=True):
-                with branch:
-                    for i, j in tile:
-                        offset = builder.add(c_offset, builder.mul(c_stride, index(i)))
-                        offset = builder.add(offset, index(j * vectors.lanes))
-                        value = new_sums[i, j]
-                        if with_addend:
-                            addends = vectors.load(address(context, builder, signature.args[5], addend, offset))
-                            value = builder.fadd(value, addends)
-                        vectors.store(value, address(context, builder, signature.args[7], c, offset))
+            last_count = builder.sub(columns, index((width - 1) * vectors.lanes))
+            has_rows = builder.icmp_signed(">=", rows, index(MR))
+            has_columns = builder.icmp_signed(">=", last_count, index(vectors.lanes))
+            with builder.if_else(builder.and_(has_rows, has_columns)) as (whole, edge):
+                with whole:
+                    for i in range(MR):
+                        store_row(i, None)
+                with edge:
+                    for i in range(MR):
+                        with builder.if_then(builder.icmp_signed("<", index(i), rows)):
+                            store_row(i, last_count)
+
+        choose(
+            builder,
+            [
+                (builder.icmp_signed("<=", columns, index(width * vectors.lanes)), partial(emit, width))
+                for width in range(1, NR_VECTORS)
+            ],
+            partial(emit, NR_VECTORS),
+        )
         return context.get_dummy_value()
 
-    return types.void(depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride), codegen
+    return types.void(
+        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride, rows, columns
+    ), codegen  # fmt: skip
 
 
 @intrinsic
@@ -141,6 +168,8 @@ def _move_square(typingctx, source, source_offset, source_stride, target, target
             return address(context, builder, signature.args[argument], array, offset)
 
         rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in range(SQUARE)]
+        for i in range(SQUARE):
+            vectors.prefetch(row(0, source, source_offset, source_stride, i + ROWS_AHEAD))
         with builder.if_else(transpose) as branches:
             for branch, values in zip(branches, (None, rows), strict=True):
                 with branch:
@@ -155,34 +184,26 @@ def _move_square(typingctx, source, source_offset, source_stride, target, target
 def _move_edge(
     typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
 ):
-    """As `_move_square` at the end of a matrix: only `depth` rows of the target, zeros from column `inside` on.
+    """As `_move_square` at the end of a matrix: zeros from row `depth` and from column `inside` of the target on.
 
-    Nothing outside of the matrix is read. Requires registers for masks (HAS_MASKS).
+    Nothing outside of the matrix is read.
     """
 
     def codegen(context, builder, signature, args):
         source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth = args
         vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
         index = source_offset.type
-
-        def move(is_transposed):
-            count, length = (inside, depth) if is_transposed else (depth, inside)
-            rows = []
-            for i in range(SQUARE):
-                offset = builder.add(source_offset, builder.mul(source_stride, index(i)))
-                lanes = builder.select(builder.icmp_signed("<", index(i), count), length, index(0))
-                start = address(context, builder, signature.args[0], source, offset)
-                rows.append(vectors.load(start, vectors.mask(lanes)))
-            for i, value in enumerate(_transpose(vectors, rows) if is_transposed else rows):
-                offset = builder.add(target_offset, builder.mul(target_stride, index(i)))
-                lanes = builder.select(builder.icmp_signed("<", index(i), depth), index(SQUARE), index(0))
-                start = address(context, builder, signature.args[3], target, offset)
-                vectors.store(value, start, vectors.mask(lanes))
-
-        with builder.if_else(transpose) as branches:
-            for branch, is_transposed in zip(branches, (True, False), strict=True):
-                with branch:
-                    move(is_transposed)
+        count, length = (builder.select(transpose, *pair) for pair in ((inside, depth), (depth, inside)))
+        rows = []
+        for i in range(SQUARE):
+            offset = builder.add(source_offset, builder.mul(source_stride, index(i)))
+            lanes = builder.select(builder.icmp_signed("<", index(i), count), length, index(0))
+            start = address(context, builder, signature.args[0], source, offset)
+            rows.append(vectors.load(start, vectors.mask(lanes)))
+        for i, (value, transposed) in enumerate(zip(rows, _transpose(vectors, rows), strict=True)):
+            offset = builder.add(target_offset, builder.mul(target_stride, index(i)))
+            start = address(context, builder, signature.args[3], target, offset)
+            vectors.store(builder.select(transpose, transposed, value), start)
         return context.get_dummy_value()
 
     return types.void(
@@ -210,60 +231,47 @@ def _even_step(extent, limit, unit):
 
 
 @njit(**OPTIONS)
+def _panel_depth(depth):
+    """The inner dimension of a panel: whole squares."""
+    return -(-depth // SQUARE) * SQUARE
+
+
+@njit(**OPTIONS)
 def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     """Pack operand[first : first + count, k_first : k_first + depth] into panels of `width`.
 
-    `operand` has the inner dimension as its last axis if `inner_last`, else as its first.
+    `operand` has the inner dimension as its last axis if `inner_last`, else as its first. Panels end in zeros up to
+    whole squares.
     """
-    stride = operand.shape[1]
-    for panel in range(0, count, width):
+    stride, size = operand.shape[1], width * _panel_depth(depth)
+    for panel in range(0, -(-count // width)):
         for square_k in range(0, depth, SQUARE):
-            for square_i in range(panel, panel + width, SQUARE):
-                i, k = first + square_i, k_first + square_k
+            for column in range(0, width, SQUARE):
+                square_i = min(column, width - SQUARE)  # the last square may overlap the one before
+                i, k = first + panel * width + square_i, k_first + square_k
                 source_offset = i * stride + k if inner_last else k * stride + i
-                target_offset = panel * depth + square_k * width + square_i - panel
-                inside, rows = count - square_i, depth - square_k
+                target_offset = panel * size + square_k * width + square_i
+                inside, rows = first + count - i, depth - square_k
                 if inside >= SQUARE and rows >= SQUARE:
                     _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last)
-                elif HAS_MASKS:
+                else:
                     _move_edge(
                         operand, source_offset, stride, panels, target_offset, width, inner_last,
                         max(0, min(inside, SQUARE)), min(rows, SQUARE),
                     )  # fmt: skip
-                else:
-                    for q in range(min(SQUARE, depth - square_k)):
-                        for p in range(SQUARE):
-                            value = 0
-                            if square_i + p < count:
-                                value = operand[i + p, k + q] if inner_last else operand[k + q, i + p]
-                            panels[target_offset + q * width + p] = value
 
 
 @njit(**OPTIONS)
-def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns, tile):
-    """A block of out = packed A · packed B, plus addend if `add`; `tile` is a buffer for one micro-tile.
-
-    A micro-tile that extends beyond the block is computed in `tile`, and its part inside the block is copied.
-    """
-    nr = _nr(out)
+def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns):
+    """A block of out = packed A · packed B, plus addend if `add`."""
+    nr, panel_depth = _nr(out), _panel_depth(depth)
     flat_out, flat_addend = out.ravel(), addend.ravel()
     for i in range(0, rows, MR):
         for j in range(0, columns, nr):
-            offset = (first_row + i) * out.shape[1] + first_column + j
-            is_whole = i + MR <= rows and j + nr <= columns
-            if is_whole:
-                target, target_offset, stride = flat_out, offset, out.shape[1]
-            else:
-                target, target_offset, stride = tile, 0, nr
             _micro_kernel(
-                depth, a_panels, i * depth, b_panels, j * depth,
-                flat_addend, add and is_whole, target, target_offset, stride,
+                depth, a_panels, i * panel_depth, b_panels, j * panel_depth, flat_addend, add,
+                flat_out, (first_row + i) * out.shape[1] + first_column + j, out.shape[1], rows - i, columns - j,
             )  # fmt: skip
-            if not is_whole:
-                for p in range(min(MR, rows - i)):
-                    for q in range(min(nr, columns - j)):
-                        index = offset + p * out.shape[1] + q
-                        flat_out[index] = tile[p * nr + q] + (flat_addend[index] if add else 0)
 
 
 @njit(**OPTIONS)
@@ -276,8 +284,7 @@ def _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows
     max_kc = KC_BYTES // a.itemsize
     kc = _even_step(inner, max_kc, SQUARE)
     a_panels = workspace[: MC * max_kc]
-    b_panels = workspace[MC * max_kc : (MC + NC) * max_kc]
-    tile = workspace[(MC + NC) * max_kc :]
+    b_panels = workspace[MC * max_kc :]
     for i in range(rows[0], rows[1], mc):
         m = min(mc, rows[1] - i)
         for k in range(0, inner, kc):
@@ -287,7 +294,7 @@ def _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows
                 n = min(nc, columns[1] - j)
                 _pack(b_panels, nr, b, b_inner_last, j, n, k, depth)
                 partial = addend if k == 0 else out
-                _macro_kernel(depth, a_panels, b_panels, partial, add or k > 0, out, i, m, j, n, tile)
+                _macro_kernel(depth, a_panels, b_panels, partial, add or k > 0, out, i, m, j, n)
 
 
 @njit(**OPTIONS)
@@ -374,8 +381,8 @@ _multiply = _compile_product(zlib.crc32(b"".join(Path(__file__).with_name(name).
 
 
 def _workspaces(threads):
-    """A buffer of bytes for each thread's packed panels of A and B and one micro-tile, aligned to cache lines."""
-    size = (MC + NC) * KC_BYTES + MR * NR_BYTES
+    """A buffer of bytes for each thread's packed panels of A and B, aligned to cache lines."""
+    size = (MC + NC) * KC_BYTES
     memory = np.empty(threads * size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + threads * size].reshape(threads, size)

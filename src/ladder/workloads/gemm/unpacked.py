@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address, choose
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
 # Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More kinds of tiles would compile for too long, and
@@ -87,20 +87,6 @@ def _accumulate(builder, vectors, depth, count, step, multiply_add):
     return multiply_add(k, total, vectors.mask(builder.sub(depth, k)))
 
 
-def _choose(builder, choices):
-    """Run the emitter of the first condition that holds; `choices` are pairs (condition, emitter)."""
-    end = builder.append_basic_block("chosen")
-    for condition, emit in choices:
-        block, other = builder.append_basic_block("choice"), builder.append_basic_block("other")
-        builder.cbranch(condition, block, other)
-        builder.position_at_end(block)
-        emit()
-        builder.branch(end)
-        builder.position_at_end(other)
-    builder.branch(end)
-    builder.position_at_end(end)
-
-
 @intrinsic
 def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset, b_k, addend, add, c, c_offset, c_row):
     """c (rows × columns) = a (rows × depth) · b (depth × columns), plus addend if `add`.
@@ -118,16 +104,16 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
         b_start = address(context, builder, signature.args[7], b, b_offset)
 
         def tile(row_count, vector_count, is_masked):
-            last_mask = None
+            counts, masks = [None] * vector_count, [None] * vector_count
             if is_masked:
-                last_mask = vectors.mask(builder.sub(columns, index((vector_count - 1) * vectors.lanes)))
-            masks = [None] * (vector_count - 1) + [last_mask]
+                counts[-1] = builder.sub(columns, index((vector_count - 1) * vectors.lanes))
+                masks[-1] = vectors.mask(counts[-1])
             row_starts = [builder.gep(a_start, [builder.mul(a_row, index(i))]) for i in range(row_count)]
 
             def multiply_add(k, sums, mask):
                 b_row = builder.gep(b_start, [builder.mul(k, b_k)])
                 b_vectors = [vectors.load(vectors.advance(b_row, j), masks[j]) for j in range(vector_count)]
-                if row_count == MR:
+                if row_count == MR and vector_count == NR_VECTORS:
                     for j in range(vector_count):
                         vectors.prefetch(vectors.advance(b_row, j + STRIPS_AHEAD * NR_VECTORS))
                 a_index = builder.mul(k, a_k)
@@ -141,17 +127,17 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
                 return new
 
             sums = _accumulate(builder, vectors, depth, row_count * vector_count, 1, multiply_add)
-            offsets = [
-                builder.add(builder.add(c_offset, builder.mul(c_row, index(i))), index(j * vectors.lanes))
-                for i in range(row_count)
-                for j in range(vector_count)
-            ]
-            for number, (value, offset) in enumerate(zip(sums, offsets, strict=True)):
-                mask = masks[number % vector_count]
-                start = address(context, builder, signature.args[10], addend, offset)
-                old = builder.select(add, vectors.load(start, mask), vectors.zero)
-                start = address(context, builder, signature.args[12], c, offset)
-                vectors.store(builder.fadd(value, old), start, mask)
+            for number, value in enumerate(sums):
+                i, j = divmod(number, vector_count)
+                offset = builder.add(builder.mul(c_row, index(i)), index(j * vectors.lanes))
+                offset = builder.add(c_offset, offset)
+                vectors.store_sum(
+                    value,
+                    address(context, builder, signature.args[10], addend, offset),
+                    add,
+                    address(context, builder, signature.args[12], c, offset),
+                    counts[j],
+                )
 
         def choice(row_count, vector_count, is_masked):
             limit = index(vector_count * vectors.lanes)
@@ -162,7 +148,7 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
         widths = [(count, True) for count in range(1, NR_VECTORS + 1)]
         if not HAS_MASKS:
             widths.insert(0, (NR_VECTORS, False))
-        _choose(builder, [choice(row_count, *width) for row_count in STRIP_ROWS for width in widths])
+        choose(builder, [choice(row_count, *width) for row_count in STRIP_ROWS for width in widths])
         return context.get_dummy_value()
 
     return types.void(
@@ -212,7 +198,7 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
             condition = builder.and_(is_height, builder.icmp_signed("==", columns, index(column_count)))
             return condition, lambda: tile(row_count, column_count)
 
-        _choose(builder, [choice(*shape) for shape in DOT_TILES])
+        choose(builder, [choice(*shape) for shape in DOT_TILES])
         return context.get_dummy_value()
 
     return types.void(

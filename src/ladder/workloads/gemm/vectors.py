@@ -49,11 +49,45 @@ class Vectors:
         align = ir.IntType(32)(self.align)
         return self._call_masked("load", self.type, [pointer, align, mask, self.zero])
 
-    def store(self, value, pointer, mask=None):
-        pointer = self.builder.bitcast(pointer, self.type.as_pointer())
-        if mask is None:
-            return self.builder.store(value, pointer, align=self.align)
-        return self._call_masked("store", ir.VoidType(), [value, pointer, ir.IntType(32)(self.align), mask])
+    def store(self, value, pointer, count=None):
+        """Store all lanes at `pointer`, or the first `count`; all of them if `count` is larger."""
+        if count is None:
+            pointer = self.builder.bitcast(pointer, self.type.as_pointer())
+            self.builder.store(value, pointer, align=self.align)
+        elif HAS_MASKS:
+            pointer = self.builder.bitcast(pointer, self.type.as_pointer())
+            arguments = [value, pointer, ir.IntType(32)(self.align), self.mask(count)]
+            self._call_masked("store", ir.VoidType(), arguments)
+        else:
+            is_whole = self.builder.icmp_signed(">=", count, count.type(self.lanes))
+            with self.builder.if_else(is_whole) as (whole, partial):
+                with whole:
+                    self.store(value, pointer)
+                with partial:
+                    self._store_parts(value, pointer, count)
+
+    def _store_parts(self, value, pointer, count):
+        """Store the first `count` lanes, fewer than all, as parts of half, a quarter, ... of the lanes.
+
+        AVX2 has masked stores, but they take some twenty cycles on AMD's CPUs.
+        """
+        builder, size = self.builder, self.lanes // 2
+        count = builder.select(builder.icmp_signed("<", count, count.type(0)), count.type(0), count)
+        while size:
+            has_part = builder.icmp_signed("!=", builder.and_(count, count.type(size)), count.type(0))
+            part = self.shuffle(value, self.undefined, list(range(size)))
+            with builder.if_then(has_part):
+                builder.store(part, builder.bitcast(pointer, part.type.as_pointer()), align=self.align)
+            pointer = builder.select(has_part, builder.gep(pointer, [count.type(size)]), pointer)
+            rest = self.shuffle(value, self.undefined, [(i + size) % self.lanes for i in range(self.lanes)])
+            value = builder.select(has_part, rest, value)
+            size //= 2
+
+    def store_sum(self, value, addend, add, pointer, count=None):
+        """Store `value`, plus the vector at `addend` if `add`, as `store`. Without `add`, `addend` isn't read."""
+        index = ir.IntType(64)
+        added = self.builder.select(add, index(self.lanes) if count is None else count, index(0))
+        self.store(self.builder.fadd(value, self.load(addend, self.mask(added))), pointer, count)
 
     def _call_masked(self, verb, result, arguments):
         name = f"llvm.masked.{verb}.v{self.lanes}f{8 * self.align}.p0"
@@ -108,3 +142,19 @@ class Vectors:
 def address(context, builder, array_type, array, offset):
     """Pointer to the element of a contiguous array with the flat index `offset`."""
     return builder.gep(context.make_array(array_type)(context, builder, array).data, [offset])
+
+
+def choose(builder, choices, otherwise=None):
+    """Run the emitter of the first condition that holds, or `otherwise`; `choices` are pairs (condition, emitter)."""
+    end = builder.append_basic_block("chosen")
+    for condition, emit in choices:
+        block, other = builder.append_basic_block("choice"), builder.append_basic_block("other")
+        builder.cbranch(condition, block, other)
+        builder.position_at_end(block)
+        emit()
+        builder.branch(end)
+        builder.position_at_end(other)
+    if otherwise:
+        otherwise()
+    builder.branch(end)
+    builder.position_at_end(end)
