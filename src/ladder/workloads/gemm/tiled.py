@@ -198,6 +198,8 @@ def _move_edge(
         for i in range(SQUARE):
             offset = builder.add(source_offset, builder.mul(source_stride, index(i)))
             lanes = builder.select(builder.icmp_signed("<", index(i), count), length, index(0))
+            # An empty mask at an address that isn't mapped takes hundreds of cycles.
+            offset = builder.select(builder.icmp_signed(">", lanes, index(0)), offset, index(0))
             start = address(context, builder, signature.args[0], source, offset)
             rows.append(vectors.load(start, vectors.mask(lanes)))
         for i, (value, transposed) in enumerate(zip(rows, _transpose(vectors, rows), strict=True)):

@@ -23,7 +23,8 @@ OPTIONS = {"error_model": "numpy", "nogil": True}
 # Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More kinds of tiles would compile for too long, and
 # gain little: a strip whose last rows are taken one by one stays in L1.
 STRIP_ROWS = (MR, MR // 2, 1)
-DOT_TILES = ((4, 4), (4, 1), (1, 1))
+DOT_COLUMNS = 4 if HAS_MASKS else 3  # sums and operands of a tile of `_dot` fit in the registers
+DOT_TILES = ((4, DOT_COLUMNS), (4, 1), (1, 1))
 SUMS = 8  # independent sums that hide the latency of a multiply-add
 DEPTH_OF_ROWS = 8  # inner dimension of a block if A has fewer rows than a tile: rows of B that are read side by side
 DEPTH_OF_STRIPS = 128  # if B has long rows: a strip of its block stays in L1 or L2 for all rows of A
@@ -177,10 +178,12 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
             b_rows = [builder.gep(b_start, [builder.mul(stride, index(j))]) for j in range(column_count)]
 
             def multiply_add(k, sums, mask):
-                a_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in a_rows]
                 b_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in b_rows]
-                pairs = [(x, y) for x in a_vectors for y in b_vectors]
-                return [vectors.multiply_add(x, y, total) for (x, y), total in zip(pairs, sums, strict=True)]
+                new = []
+                for i, start in enumerate(a_rows):
+                    value = vectors.load(builder.gep(start, [k]), mask)
+                    new += [vectors.multiply_add(value, b_vectors[j], sums[i * column_count + j]) for j in range(column_count)]
+                return new
 
             sums = _accumulate(builder, vectors, depth, row_count * column_count, vectors.lanes, multiply_add)
             totals = [vectors.sum(value) for value in sums]
@@ -257,7 +260,7 @@ def _dots(a, b, addend, add, out, rows, columns, inner):
             height = 4 if longer[1] - i >= 4 else 1
             j = shorter[0]
             while j < shorter[1]:
-                width = 4 if height == 4 and shorter[1] - j >= 4 else 1
+                width = DOT_COLUMNS if height == 4 and shorter[1] - j >= DOT_COLUMNS else 1
                 _dot(
                     height, width, depth, stride, flat_long, i * stride + k, flat_short, j * stride + k, partial_out,
                     add or not is_first, flat_out, i * long_step + j * short_step, long_step, short_step,

@@ -85,9 +85,10 @@ class Vectors:
 
     def store_sum(self, value, addend, add, pointer, count=None):
         """Store `value`, plus the vector at `addend` if `add`, as `store`. Without `add`, `addend` isn't read."""
-        index = ir.IntType(64)
-        added = self.builder.select(add, index(self.lanes) if count is None else count, index(0))
-        self.store(self.builder.fadd(value, self.load(addend, self.mask(added))), pointer, count)
+        zeros = cgutils.global_constant(self.builder, "zeros", self.zero)
+        addend = self.builder.select(add, addend, self.builder.bitcast(zeros, addend.type))
+        old = self.load(addend, None if count is None else self.mask(count))
+        self.store(self.builder.fadd(value, old), pointer, count)
 
     def _call_masked(self, verb, result, arguments):
         name = f"llvm.masked.{verb}.v{self.lanes}f{8 * self.align}.p0"
