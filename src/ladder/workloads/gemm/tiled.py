@@ -115,14 +115,13 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
 
             def store_row(i, last_count):
                 for j in range(width):
-                    offset = builder.add(
-                        c_offset, builder.add(builder.mul(c_stride, index(i)), index(j * vectors.lanes))
-                    )
-                    vectors.store_sum(
-                        new_sums[i, j],
-                        address(context, builder, signature.args[5], addend, offset),
+                    offset = builder.add(builder.mul(c_stride, index(i)), index(j * vectors.lanes))
+                    offset = builder.add(c_offset, offset)
+                    vectors.store_sums(
+                        [new_sums[i, j]],
+                        [address(context, builder, signature.args[5], addend, offset)],
                         add,
-                        address(context, builder, signature.args[7], c, offset),
+                        [address(context, builder, signature.args[7], c, offset)],
                         last_count if j == width - 1 else None,
                     )
 

@@ -13,6 +13,8 @@ Both keep a tile of sums in registers over a block of the inner dimension, and a
 of a small tile are split in several, or the latency of a multiply-add would bound them.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
@@ -109,7 +111,7 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
             if is_masked:
                 counts[-1] = builder.sub(columns, index((vector_count - 1) * vectors.lanes))
                 masks[-1] = vectors.mask(counts[-1])
-            row_starts = [builder.gep(a_start, [builder.mul(a_row, index(i))]) for i in range(row_count)]
+            row_offsets = [builder.mul(a_row, index(i)) for i in range(row_count)]
 
             def multiply_add(k, sums, mask):
                 b_row = builder.gep(b_start, [builder.mul(k, b_k)])
@@ -117,10 +119,10 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
                 if row_count == MR and vector_count == NR_VECTORS:
                     for j in range(vector_count):
                         vectors.prefetch(vectors.advance(b_row, j + STRIPS_AHEAD * NR_VECTORS))
-                a_index = builder.mul(k, a_k)
+                a_column = builder.gep(a_start, [builder.mul(k, a_k)])
                 new = []
                 for i in range(row_count):
-                    value = vectors.broadcast(builder.load(builder.gep(row_starts[i], [a_index])))
+                    value = vectors.broadcast(builder.load(builder.gep(a_column, [row_offsets[i]])))
                     new += [
                         vectors.multiply_add(value, b_vectors[j], sums[i * vector_count + j])
                         for j in range(vector_count)
@@ -128,17 +130,14 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
                 return new
 
             sums = _accumulate(builder, vectors, depth, row_count * vector_count, 1, multiply_add)
-            for number, value in enumerate(sums):
-                i, j = divmod(number, vector_count)
-                offset = builder.add(builder.mul(c_row, index(i)), index(j * vectors.lanes))
-                offset = builder.add(c_offset, offset)
-                vectors.store_sum(
-                    value,
-                    address(context, builder, signature.args[10], addend, offset),
-                    add,
-                    address(context, builder, signature.args[12], c, offset),
-                    counts[j],
+            for j in range(vector_count):
+                offsets = [builder.add(c_offset, builder.mul(c_row, index(i))) for i in range(row_count)]
+                offsets = [builder.add(offset, index(j * vectors.lanes)) for offset in offsets]
+                addends, targets = (
+                    [address(context, builder, signature.args[number], array, offset) for offset in offsets]
+                    for number, array in ((10, addend), (12, c))
                 )
+                vectors.store_sums(sums[j::vector_count], addends, add, targets, counts[j])
 
         def choice(row_count, vector_count, is_masked):
             limit = index(vector_count * vectors.lanes)
@@ -182,7 +181,10 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
                 new = []
                 for i, start in enumerate(a_rows):
                     value = vectors.load(builder.gep(start, [k]), mask)
-                    new += [vectors.multiply_add(value, b_vectors[j], sums[i * column_count + j]) for j in range(column_count)]
+                    new += [
+                        vectors.multiply_add(value, b_vectors[j], sums[i * column_count + j])
+                        for j in range(column_count)
+                    ]
                 return new
 
             sums = _accumulate(builder, vectors, depth, row_count * column_count, vectors.lanes, multiply_add)
@@ -279,6 +281,7 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
         _strips(a.ravel(), a_row, a_k, b, addend, add, out, rows, columns, inner)
 
 
+@lru_cache
 def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place.
 

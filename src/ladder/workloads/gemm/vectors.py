@@ -49,46 +49,70 @@ class Vectors:
         align = ir.IntType(32)(self.align)
         return self._call_masked("load", self.type, [pointer, align, mask, self.zero])
 
-    def store(self, value, pointer, count=None):
-        """Store all lanes at `pointer`, or the first `count`; all of them if `count` is larger."""
-        if count is None:
-            pointer = self.builder.bitcast(pointer, self.type.as_pointer())
-            self.builder.store(value, pointer, align=self.align)
-        elif HAS_MASKS:
-            pointer = self.builder.bitcast(pointer, self.type.as_pointer())
-            arguments = [value, pointer, ir.IntType(32)(self.align), self.mask(count)]
-            self._call_masked("store", ir.VoidType(), arguments)
-        else:
-            is_whole = self.builder.icmp_signed(">=", count, count.type(self.lanes))
-            with self.builder.if_else(is_whole) as (whole, partial):
-                with whole:
+    def store(self, value, pointer):
+        self.builder.store(value, self.builder.bitcast(pointer, self.type.as_pointer()), align=self.align)
+
+    def store_first(self, count, values, pointers):
+        """Store the first `count` lanes of each value; all of them if `count` is larger, none if it is negative."""
+        if HAS_MASKS:
+            mask = self.mask(count)
+            for value, pointer in zip(values, pointers, strict=True):
+                pointer = self.builder.bitcast(pointer, self.type.as_pointer())
+                arguments = [value, pointer, ir.IntType(32)(self.align), mask]
+                self._call_masked("store", ir.VoidType(), arguments)
+            return
+        is_whole = self.builder.icmp_signed(">=", count, count.type(self.lanes))
+        with self.builder.if_else(is_whole) as (whole, part):
+            with whole:
+                for value, pointer in zip(values, pointers, strict=True):
                     self.store(value, pointer)
-                with partial:
-                    self._store_parts(value, pointer, count)
+            with part:
+                self._store_parts(count, values, pointers)
 
-    def _store_parts(self, value, pointer, count):
-        """Store the first `count` lanes, fewer than all, as parts of half, a quarter, ... of the lanes.
+    def _store_parts(self, count, values, pointers):
+        """As `store_first` for fewer than all lanes, by parts of half, a quarter, ... of the lanes.
 
-        AVX2 has masked stores, but they take some twenty cycles on AMD's CPUs.
+        AVX2 has masked stores, but on AMD's CPUs one of float32 takes some twenty cycles.
         """
         builder, size = self.builder, self.lanes // 2
         count = builder.select(builder.icmp_signed("<", count, count.type(0)), count.type(0), count)
         while size:
             has_part = builder.icmp_signed("!=", builder.and_(count, count.type(size)), count.type(0))
-            part = self.shuffle(value, self.undefined, list(range(size)))
+            before = builder.block
+            rest = []
             with builder.if_then(has_part):
-                builder.store(part, builder.bitcast(pointer, part.type.as_pointer()), align=self.align)
-            pointer = builder.select(has_part, builder.gep(pointer, [count.type(size)]), pointer)
-            rest = self.shuffle(value, self.undefined, [(i + size) % self.lanes for i in range(self.lanes)])
-            value = builder.select(has_part, rest, value)
+                for value, pointer in zip(values, pointers, strict=True):
+                    part = self.shuffle(value, self.undefined, list(range(size)))
+                    builder.store(part, builder.bitcast(pointer, part.type.as_pointer()), align=self.align)
+                    shifted = self.shuffle(value, self.undefined, [(i + size) % self.lanes for i in range(self.lanes)])
+                    rest.append((shifted, builder.gep(pointer, [count.type(size)])))
+                inside = builder.block
+            merged = []
+            for pair, old_pair in zip(rest, zip(values, pointers, strict=True), strict=True):
+                for new, old in zip(pair, old_pair, strict=True):
+                    phi = builder.phi(new.type)
+                    phi.add_incoming(new, inside)
+                    phi.add_incoming(old, before)
+                    merged.append(phi)
+            values, pointers = merged[::2], merged[1::2]
             size //= 2
 
-    def store_sum(self, value, addend, add, pointer, count=None):
-        """Store `value`, plus the vector at `addend` if `add`, as `store`. Without `add`, `addend` isn't read."""
+    def store_sums(self, values, addends, add, pointers, count=None):
+        """Store values, plus the vectors at `addends` if `add`: all lanes, or as `store_first`.
+
+        Without `add`, addends aren't read.
+        """
         zeros = cgutils.global_constant(self.builder, "zeros", self.zero)
-        addend = self.builder.select(add, addend, self.builder.bitcast(zeros, addend.type))
-        old = self.load(addend, None if count is None else self.mask(count))
-        self.store(self.builder.fadd(value, old), pointer, count)
+        mask = None if count is None else self.mask(count)
+        sums = []
+        for value, addend in zip(values, addends, strict=True):
+            start = self.builder.select(add, addend, self.builder.bitcast(zeros, addend.type))
+            sums.append(self.builder.fadd(value, self.load(start, mask)))
+        if count is None:
+            for total, pointer in zip(sums, pointers, strict=True):
+                self.store(total, pointer)
+        else:
+            self.store_first(count, sums, pointers)
 
     def _call_masked(self, verb, result, arguments):
         name = f"llvm.masked.{verb}.v{self.lanes}f{8 * self.align}.p0"
@@ -97,7 +121,11 @@ class Vectors:
 
     def mask(self, count):
         """The mask of the first `count` lanes; all of them if `count` is larger."""
-        numbers = ir.Constant(ir.VectorType(count.type, self.lanes), list(range(self.lanes)))
+        integer = ir.IntType(8 * self.align)  # as wide as a lane
+        numbers = ir.Constant(ir.VectorType(integer, self.lanes), list(range(self.lanes)))
+        all_lanes = count.type(self.lanes)
+        count = self.builder.select(self.builder.icmp_signed("<", count, all_lanes), count, all_lanes)
+        count = self.builder.trunc(count, integer) if integer.width < count.type.width else count
         limit = ir.Constant(numbers.type, ir.Undefined)
         limit = self.builder.insert_element(limit, count, ir.IntType(32)(0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
