@@ -49,7 +49,6 @@ NC, KC_BYTES = (144, 2560) if HAS_MASKS else (96, 1920)
 
 # Side of the squares that are transposed in registers: the largest power of two within a panel.
 SQUARE = 1 << (min(MR, NR_BYTES // 8).bit_length() - 1)
-ROWS_AHEAD = 16  # the distance of rows of an operand that are prefetched while it is packed: a panel or two
 
 OTHER_FILES = ("unpacked.py", "vectors.py")  # those whose functions are compiled into the product
 # Whether the inner dimension is the last axis of A, and of B.
@@ -153,30 +152,38 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
 
 
 @intrinsic
-def _move_square(typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose):
-    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; offsets as in `_micro_kernel`."""
+def _move_square(
+    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, ahead
+):
+    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; offsets as in `_micro_kernel`.
+
+    Starts to bring the same part of the rows to L2 that come `ahead` rows later.
+    """
     if source.layout != "C" or source.dtype != target.dtype:
         raise numba.TypingError(f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}.")
 
     def codegen(context, builder, signature, args):
-        source, source_offset, source_stride, target, target_offset, target_stride, transpose = args
+        source, source_offset, source_stride, target, target_offset, target_stride, transpose, ahead = args
         vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
 
         def row(argument, array, offset, stride, i):
-            offset = builder.add(offset, builder.mul(stride, stride.type(i)))
+            offset = builder.add(offset, builder.mul(stride, i))
             return address(context, builder, signature.args[argument], array, offset)
 
-        rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in range(SQUARE)]
-        for i in range(SQUARE):
-            vectors.prefetch(row(0, source, source_offset, source_stride, i + ROWS_AHEAD))
+        indices = [source_offset.type(i) for i in range(SQUARE)]
+        rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in indices]
+        for i in indices:
+            vectors.prefetch(row(0, source, source_offset, source_stride, builder.add(ahead, i)))
         with builder.if_else(transpose) as branches:
             for branch, values in zip(branches, (None, rows), strict=True):
                 with branch:
                     for i, value in enumerate(values or _transpose(vectors, rows)):
-                        vectors.store(value, row(3, target, target_offset, target_stride, i))
+                        vectors.store(value, row(3, target, target_offset, target_stride, indices[i]))
         return context.get_dummy_value()
 
-    return types.void(source, source_offset, source_stride, target, target_offset, target_stride, transpose), codegen
+    return types.void(
+        source, source_offset, source_stride, target, target_offset, target_stride, transpose, ahead
+    ), codegen  # fmt: skip
 
 
 @intrinsic
@@ -245,21 +252,25 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     whole squares.
     """
     stride, size = operand.shape[1], width * _panel_depth(depth)
-    for panel in range(0, -(-count // width)):
+    panel_count = -(-count // width)
+    # Either way, rows of the operand are read along; side by side, they would be pieces of many pages.
+    group, ahead = (1, width) if inner_last else (NC // width, SQUARE)
+    for start in range(0, panel_count, group):
         for square_k in range(0, depth, SQUARE):
-            for column in range(0, width, SQUARE):
-                square_i = min(column, width - SQUARE)  # the last square may overlap the one before
-                i, k = first + panel * width + square_i, k_first + square_k
-                source_offset = i * stride + k if inner_last else k * stride + i
-                target_offset = panel * size + square_k * width + square_i
-                inside, rows = first + count - i, depth - square_k
-                if inside >= SQUARE and rows >= SQUARE:
-                    _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last)
-                else:
-                    _move_edge(
-                        operand, source_offset, stride, panels, target_offset, width, inner_last,
-                        max(0, min(inside, SQUARE)), min(rows, SQUARE),
-                    )  # fmt: skip
+            for panel in range(start, min(start + group, panel_count)):
+                for column in range(0, width, SQUARE):
+                    square_i = min(column, width - SQUARE)  # the last square may overlap the one before
+                    i, k = first + panel * width + square_i, k_first + square_k
+                    source_offset = i * stride + k if inner_last else k * stride + i
+                    target_offset = panel * size + square_k * width + square_i
+                    inside, rows = first + count - i, depth - square_k
+                    if inside >= SQUARE and rows >= SQUARE:
+                        _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last, ahead)
+                    else:
+                        _move_edge(
+                            operand, source_offset, stride, panels, target_offset, width, inner_last,
+                            max(0, min(inside, SQUARE)), min(rows, SQUARE),
+                        )  # fmt: skip
 
 
 @njit(**OPTIONS)

@@ -34,6 +34,7 @@ STRIPS_AHEAD = 2  # the distance of the strip whose lines are prefetched
 NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
 DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
 DEPTH_OF_DOTS = 512  # four rows of each operand stay in L1
+DEPTH_OF_VECTORS = 8192  # if one has so few rows that each row of the other is read once: those few stay in L2
 
 
 class _Loop:
@@ -253,8 +254,9 @@ def _dots(a, b, addend, add, out, rows, columns, inner):
         longer, shorter, flat_long, flat_short, long_step, short_step = columns, rows, flat_b, flat_a, 1, n
     else:
         longer, shorter, flat_long, flat_short, long_step, short_step = rows, columns, flat_a, flat_b, n, 1
-    for k in range(inner[0], inner[1], DEPTH_OF_DOTS):
-        depth = min(DEPTH_OF_DOTS, inner[1] - k)
+    block = DEPTH_OF_DOTS if shorter[1] - shorter[0] > DOT_COLUMNS else DEPTH_OF_VECTORS
+    for k in range(inner[0], inner[1], block):
+        depth = min(block, inner[1] - k)
         is_first = k == inner[0]
         partial_out = flat_addend if is_first else flat_out
         i = longer[0]
@@ -289,14 +291,18 @@ def is_faster_in_place(form, m, n, k):
     too few registers for the tile of `_dot`, and a strip of B as narrow as a cache line, whose rows are pages apart.
     """
     shorter = min(m, n)
+    if not HAS_MASKS:
+        if form == "nt":  # packing moves K·(M + N) elements for K·M·N multiply-adds
+            return k >= 24 and m * n <= 28 * (m + n)
+        return m < 12 or (m <= 48 and k >= 64) or (n <= 64 and (form == "nn" or (k >= 2 * n and (m <= 256 or n <= 24))))
     if form == "nt":  # vectors along k
-        return k >= 32 and (shorter <= (32 if HAS_MASKS else 12) or (HAS_MASKS and shorter <= 128 and k >= 4 * shorter))
+        return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 4 * shorter))
     is_cached = form == "nn" or m <= 256 or is_shallow(n, k)  # a block of B stays in L2 for all rows
-    if n <= (NARROW if HAS_MASKS else 64) and is_cached:
+    if n <= NARROW and is_cached:
         return True
-    if form == "tn" and (n <= 16 or (n <= 128 and 5 * k >= 8 * n) if HAS_MASKS else n <= 24):
+    if form == "tn" and (n <= 16 or (n <= 128 and 5 * k >= 8 * n)):
         return True
-    return m <= 48 or (m <= 160 and k >= 64) if HAS_MASKS else m < 12 or (m <= 100 and k >= 16)
+    return m <= 48 or (m <= 160 and k >= 64)
 
 
 def is_shallow(n, k):
