@@ -20,8 +20,8 @@ Bottleneck: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds 
 loads (24 for 11 with AVX-512 in float64), so a large product is bound by the multiply-add units: its lower bound is
 2·M·N·K FLOPs over cores × units × lanes × 2 × clock. Small and skinny products also pay for packing, which
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
-to whole panels. Prefetching out or B in software gained less than 1 %: the hardware prefetches the
-packed panels.
+to whole panels. An operand is packed along its rows, and rows to come are prefetched by instructions. Prefetching out
+or panels gained less than 1 %: the hardware prefetches them.
 With a short side or short rows of B, operands aren't packed but read where they lie (`unpacked`).
 """
 
@@ -253,7 +253,7 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     """
     stride, size = operand.shape[1], width * _panel_depth(depth)
     panel_count = -(-count // width)
-    # Either way, rows of the operand are read along; side by side, they would be pieces of many pages.
+    # Either way, rows of the operand are read along: a column of panels would read pieces of many pages.
     group, ahead = (1, width) if inner_last else (NC // width, SQUARE)
     for start in range(0, panel_count, group):
         for square_k in range(0, depth, SQUARE):

@@ -287,14 +287,16 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
 def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place.
 
-    The limits are where both took as long: on a Zen 4 core, and for CPUs without masks on a Zen 3 core. The latter has
-    too few registers for the tile of `_dot`, and a strip of B as narrow as a cache line, whose rows are pages apart.
+    The limits are where both took as long: on a Zen 4 core, and for CPUs without masks on a Zen 3 core.
     """
     shorter = min(m, n)
     if not HAS_MASKS:
         if form == "nt":  # packing moves K·(M + N) elements for K·M·N multiply-adds
             return k >= 24 and m * n <= 28 * (m + n)
-        return m < 12 or (m <= 48 and k >= 64) or (n <= 64 and (form == "nn" or (k >= 2 * n and (m <= 256 or n <= 24))))
+        is_narrow = n <= 32 if form == "nn" else n <= 24 and k >= 2 * n
+        if m in (MR - 2, MR - 1) and not is_narrow:  # strips would take them as MR // 2 rows and single ones
+            return False
+        return is_narrow or m < 2 * MR or (m <= 20 and k >= 64)
     if form == "nt":  # vectors along k
         return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 4 * shorter))
     is_cached = form == "nn" or m <= 256 or is_shallow(n, k)  # a block of B stays in L2 for all rows
