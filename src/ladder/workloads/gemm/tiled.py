@@ -112,29 +112,21 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
             builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, store)
             builder.position_at_end(store)
 
-            def store_row(i, last_count):
-                for j in range(width):
-                    offset = builder.add(builder.mul(c_stride, index(i)), index(j * vectors.lanes))
-                    offset = builder.add(c_offset, offset)
-                    vectors.store_sums(
-                        [new_sums[i, j]],
-                        [address(context, builder, signature.args[5], addend, offset)],
-                        add,
-                        [address(context, builder, signature.args[7], c, offset)],
-                        last_count if j == width - 1 else None,
-                    )
-
+            addend_start = address(context, builder, signature.args[5], addend, c_offset)
+            c_start = address(context, builder, signature.args[7], c, c_offset)
             last_count = builder.sub(columns, index((width - 1) * vectors.lanes))
             has_rows = builder.icmp_signed(">=", rows, index(MR))
             has_columns = builder.icmp_signed(">=", last_count, index(vectors.lanes))
+            sum_rows = [[new_sums[i, j] for j in range(width)] for i in range(MR)]
             with builder.if_else(builder.and_(has_rows, has_columns)) as (whole, edge):
                 with whole:
-                    for i in range(MR):
-                        store_row(i, None)
+                    vectors.store_tile(sum_rows, addend_start, add, c_start, c_stride)
                 with edge:
-                    for i in range(MR):
+                    for i, row in enumerate(sum_rows):
                         with builder.if_then(builder.icmp_signed("<", index(i), rows)):
-                            store_row(i, last_count)
+                            offset = builder.mul(c_stride, index(i))
+                            starts = [builder.gep(start, [offset]) for start in (addend_start, c_start)]
+                            vectors.store_tile([row], starts[0], add, starts[1], c_stride, last_count)
 
         choose(
             builder,

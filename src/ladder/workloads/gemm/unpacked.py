@@ -108,10 +108,10 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
         b_start = address(context, builder, signature.args[7], b, b_offset)
 
         def tile(row_count, vector_count, is_masked):
-            counts, masks = [None] * vector_count, [None] * vector_count
+            last_count, masks = None, [None] * vector_count
             if is_masked:
-                counts[-1] = builder.sub(columns, index((vector_count - 1) * vectors.lanes))
-                masks[-1] = vectors.mask(counts[-1])
+                last_count = builder.sub(columns, index((vector_count - 1) * vectors.lanes))
+                masks[-1] = vectors.mask(last_count)
             row_offsets = [builder.mul(a_row, index(i)) for i in range(row_count)]
 
             def multiply_add(k, sums, mask):
@@ -131,14 +131,14 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
                 return new
 
             sums = _accumulate(builder, vectors, depth, row_count * vector_count, 1, multiply_add)
-            for j in range(vector_count):
-                offsets = [builder.add(c_offset, builder.mul(c_row, index(i))) for i in range(row_count)]
-                offsets = [builder.add(offset, index(j * vectors.lanes)) for offset in offsets]
-                addends, targets = (
-                    [address(context, builder, signature.args[number], array, offset) for offset in offsets]
-                    for number, array in ((10, addend), (12, c))
-                )
-                vectors.store_sums(sums[j::vector_count], addends, add, targets, counts[j])
+            vectors.store_tile(
+                [sums[i * vector_count :][:vector_count] for i in range(row_count)],
+                address(context, builder, signature.args[10], addend, c_offset),
+                add,
+                address(context, builder, signature.args[12], c, c_offset),
+                c_row,
+                last_count,
+            )
 
         def choice(row_count, vector_count, is_masked):
             limit = index(vector_count * vectors.lanes)

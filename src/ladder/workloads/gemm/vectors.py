@@ -78,41 +78,57 @@ class Vectors:
         count = builder.select(builder.icmp_signed("<", count, count.type(0)), count.type(0), count)
         while size:
             has_part = builder.icmp_signed("!=", builder.and_(count, count.type(size)), count.type(0))
-            before = builder.block
-            rest = []
+            before, shifted, next_pointers = builder.block, [], []
             with builder.if_then(has_part):
                 for value, pointer in zip(values, pointers, strict=True):
                     part = self.shuffle(value, self.undefined, list(range(size)))
                     builder.store(part, builder.bitcast(pointer, part.type.as_pointer()), align=self.align)
-                    shifted = self.shuffle(value, self.undefined, [(i + size) % self.lanes for i in range(self.lanes)])
-                    rest.append((shifted, builder.gep(pointer, [count.type(size)])))
+                    rest = [(i + size) % self.lanes for i in range(self.lanes)]
+                    shifted.append(self.shuffle(value, self.undefined, rest))
+                    next_pointers.append(builder.gep(pointer, [count.type(size)]))
                 inside = builder.block
-            merged = []
-            for pair, old_pair in zip(rest, zip(values, pointers, strict=True), strict=True):
-                for new, old in zip(pair, old_pair, strict=True):
-                    phi = builder.phi(new.type)
-                    phi.add_incoming(new, inside)
-                    phi.add_incoming(old, before)
-                    merged.append(phi)
-            values, pointers = merged[::2], merged[1::2]
+            values = self.merge((shifted, inside), (values, before))
+            pointers = self.merge((next_pointers, inside), (pointers, before))
             size //= 2
 
-    def store_sums(self, values, addends, add, pointers, count=None):
-        """Store values, plus the vectors at `addends` if `add`: all lanes, or as `store_first`.
+    def store_tile(self, rows, addend, add, target, stride, last_count=None):
+        """Store rows of vectors at `target`, `stride` numbers apart, plus those at `addend` if `add`.
 
-        Without `add`, addends aren't read.
+        Of the last vector in each row only the first `last_count` lanes are stored, all if there are more. Without
+        `add`, addends aren't read. There is a single branch for the tile, and each address is one row after another:
+        addresses that are computed ahead would take registers from the loop before.
         """
-        zeros = cgutils.global_constant(self.builder, "zeros", self.zero)
-        mask = None if count is None else self.mask(count)
-        sums = []
-        for value, addend in zip(values, addends, strict=True):
-            start = self.builder.select(add, addend, self.builder.bitcast(zeros, addend.type))
-            sums.append(self.builder.fadd(value, self.load(start, mask)))
-        if count is None:
-            for total, pointer in zip(sums, pointers, strict=True):
-                self.store(total, pointer)
-        else:
-            self.store_first(count, sums, pointers)
+        builder, before = self.builder, self.builder.block
+        mask = None if last_count is None else self.mask(last_count)
+        width = len(rows[0])
+        values = [value for row in rows for value in row]
+
+        def places(start):
+            for i in range(len(rows)):
+                start = builder.gep(start, [stride]) if i else start
+                yield from (self.advance(start, j) for j in range(width))
+
+        with builder.if_then(add):
+            masks = ([None] * (width - 1) + [mask]) * len(rows)
+            addends = [self.load(*place) for place in zip(places(addend), masks, strict=True)]
+            sums = [builder.fadd(*pair) for pair in zip(values, addends, strict=True)]
+            inside = builder.block
+        values, targets = self.merge((sums, inside), (values, before)), list(places(target))
+        for j in range(width):
+            if j < width - 1 or last_count is None:
+                for value, pointer in zip(values[j::width], targets[j::width], strict=True):
+                    self.store(value, pointer)
+            else:
+                self.store_first(last_count, values[j::width], targets[j::width])
+
+    def merge(self, *branches):
+        """The values after a branch; each of `branches` has a list of values and the block at its end."""
+        merged = []
+        for alternatives in zip(*(values for values, _ in branches), strict=True):
+            merged.append(self.builder.phi(alternatives[0].type))
+            for value, (_, block) in zip(alternatives, branches, strict=True):
+                merged[-1].add_incoming(value, block)
+        return merged
 
     def _call_masked(self, verb, result, arguments):
         name = f"llvm.masked.{verb}.v{self.lanes}f{8 * self.align}.p0"
@@ -123,9 +139,10 @@ class Vectors:
         """The mask of the first `count` lanes; all of them if `count` is larger."""
         integer = ir.IntType(8 * self.align)  # as wide as a lane
         numbers = ir.Constant(ir.VectorType(integer, self.lanes), list(range(self.lanes)))
-        all_lanes = count.type(self.lanes)
-        count = self.builder.select(self.builder.icmp_signed("<", count, all_lanes), count, all_lanes)
-        count = self.builder.trunc(count, integer) if integer.width < count.type.width else count
+        if integer.width < count.type.width:  # comparing wide integers would take two vectors
+            all_lanes = count.type(self.lanes)
+            count = self.builder.select(self.builder.icmp_signed("<", count, all_lanes), count, all_lanes)
+            count = self.builder.trunc(count, integer)
         limit = ir.Constant(numbers.type, ir.Undefined)
         limit = self.builder.insert_element(limit, count, ir.IntType(32)(0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
