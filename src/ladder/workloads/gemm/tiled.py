@@ -145,70 +145,64 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
 
 @intrinsic
 def _move_square(
-    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, ahead
+    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
 ):
-    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; offsets as in `_micro_kernel`.
+    """target = source or sourceᵀ, SQUARE × SQUARE parts of a matrix and of a panel; offsets as in `_micro_kernel`.
 
-    Starts to bring the same part of the rows to L2 that come `ahead` rows later.
+    At the end of the matrix, the target has zeros from row `depth` and from column `inside` on, and nothing outside is
+    read. Starts to bring to L2 what is packed after this panel, or the squares below if they aren't transposed.
     """
     if source.layout != "C" or source.dtype != target.dtype:
         raise numba.TypingError(f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}.")
 
     def codegen(context, builder, signature, args):
-        source, source_offset, source_stride, target, target_offset, target_stride, transpose, ahead = args
-        vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
-
-        def row(argument, array, offset, stride, i):
-            offset = builder.add(offset, builder.mul(stride, i))
-            return address(context, builder, signature.args[argument], array, offset)
-
-        indices = [source_offset.type(i) for i in range(SQUARE)]
-        rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in indices]
-        for i in indices:
-            vectors.prefetch(row(0, source, source_offset, source_stride, builder.add(ahead, i)))
-        with builder.if_else(transpose) as branches:
-            for branch, values in zip(branches, (None, rows), strict=True):
-                with branch:
-                    for i, value in enumerate(values or _transpose(vectors, rows)):
-                        vectors.store(value, row(3, target, target_offset, target_stride, indices[i]))
-        return context.get_dummy_value()
-
-    return types.void(
-        source, source_offset, source_stride, target, target_offset, target_stride, transpose, ahead
-    ), codegen  # fmt: skip
-
-
-@intrinsic
-def _move_edge(
-    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
-):
-    """As `_move_square` at the end of a matrix: zeros from row `depth` and from column `inside` of the target on.
-
-    Nothing outside of the matrix is read.
-    """
-
-    def codegen(context, builder, signature, args):
         source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth = args
         vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
-        index = source_offset.type
+        index = depth.type
+        start = address(context, builder, signature.args[0], source, source_offset)
+        distance = builder.mul(builder.select(transpose, target_stride, index(SQUARE)), source_stride)
         count, length = (builder.select(transpose, *pair) for pair in ((inside, depth), (depth, inside)))
-        rows = []
-        for i in range(SQUARE):
-            offset = builder.add(source_offset, builder.mul(source_stride, index(i)))
-            lanes = builder.select(builder.icmp_signed("<", index(i), count), length, index(0))
-            # An empty mask at an address that isn't mapped takes hundreds of cycles.
-            offset = builder.select(builder.icmp_signed(">", lanes, index(0)), offset, index(0))
-            start = address(context, builder, signature.args[0], source, offset)
-            rows.append(vectors.load(start, vectors.mask(lanes)))
-        for i, (value, transposed) in enumerate(zip(rows, _transpose(vectors, rows), strict=True)):
-            offset = builder.add(target_offset, builder.mul(target_stride, index(i)))
-            start = address(context, builder, signature.args[3], target, offset)
-            vectors.store(builder.select(transpose, transposed, value), start)
+
+        def is_within(i, limit):
+            return builder.icmp_signed("<", index(i), limit)
+
+        def load_rows():
+            pointer, rows = start, []
+            for _ in range(SQUARE):
+                rows.append(vectors.load(pointer))
+                vectors.prefetch(builder.gep(pointer, [distance]))
+                pointer = builder.gep(pointer, [source_stride])
+            return rows, builder.block
+
+        def load_edge():
+            # An empty mask at an address that isn't mapped takes hundreds of cycles, so it gets that of another row.
+            pointer = address(context, builder, signature.args[0], source, index(0))
+            pointer, rows = builder.select(is_within(0, inside), start, pointer), []
+            for i in range(SQUARE):
+                rows.append(vectors.load(pointer, vectors.mask(builder.select(is_within(i, count), length, index(0)))))
+                step = builder.select(is_within(i + 1, count), source_stride, index(0))
+                pointer = builder.gep(pointer, [step])
+            return rows, builder.block
+
+        is_whole = builder.and_(is_within(SQUARE - 1, inside), is_within(SQUARE - 1, depth))
+        with builder.if_else(is_whole) as (whole, edge):
+            with whole:
+                whole_rows = load_rows()
+            with edge:
+                edge_rows = load_edge()
+        rows = vectors.merge(whole_rows, edge_rows)
+        with builder.if_else(transpose) as branches:
+            for branch, is_transposed in zip(branches, (True, False), strict=True):
+                with branch:
+                    pointer = address(context, builder, signature.args[3], target, target_offset)
+                    for row in _transpose(vectors, rows) if is_transposed else rows:
+                        vectors.store(row, pointer)
+                        pointer = builder.gep(pointer, [target_stride])
         return context.get_dummy_value()
 
     return types.void(
         source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
-    ), codegen
+    ), codegen  # fmt: skip
 
 
 def _transpose(vectors, rows):
@@ -246,7 +240,7 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     stride, size = operand.shape[1], width * _panel_depth(depth)
     panel_count = -(-count // width)
     # Either way, rows of the operand are read along: a column of panels would read pieces of many pages.
-    group, ahead = (1, width) if inner_last else (NC // width, SQUARE)
+    group = 1 if inner_last else NC // width
     for start in range(0, panel_count, group):
         for square_k in range(0, depth, SQUARE):
             for panel in range(start, min(start + group, panel_count)):
@@ -255,14 +249,10 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
                     i, k = first + panel * width + square_i, k_first + square_k
                     source_offset = i * stride + k if inner_last else k * stride + i
                     target_offset = panel * size + square_k * width + square_i
-                    inside, rows = first + count - i, depth - square_k
-                    if inside >= SQUARE and rows >= SQUARE:
-                        _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last, ahead)
-                    else:
-                        _move_edge(
-                            operand, source_offset, stride, panels, target_offset, width, inner_last,
-                            max(0, min(inside, SQUARE)), min(rows, SQUARE),
-                        )  # fmt: skip
+                    _move_square(
+                        operand, source_offset, stride, panels, target_offset, width, inner_last,
+                        first + count - i, depth - square_k,
+                    )  # fmt: skip
 
 
 @njit(**OPTIONS)
