@@ -38,9 +38,9 @@ DEPTH_OF_VECTORS = 8192  # if one has so few rows that each row of the other is 
 
 
 class _Loop:
-    """Emits a loop over the inner dimension that advances by `step` and updates a list of sums."""
+    """Emits a loop over the inner dimension that advances by `step` and updates a list of values."""
 
-    def __init__(self, builder, start, end, step, sums):
+    def __init__(self, builder, start, end, step, values):
         self.builder, self.index = builder, start.type
         entry = builder.block
         self.head = builder.append_basic_block("head")
@@ -50,45 +50,52 @@ class _Loop:
         builder.position_at_end(self.head)
         self.k = builder.phi(start.type)
         self.k.add_incoming(start, entry)
-        self.sums = [builder.phi(value.type) for value in sums]
-        for phi, value in zip(self.sums, sums, strict=True):
+        self.values = [builder.phi(value.type) for value in values]
+        for phi, value in zip(self.values, values, strict=True):
             phi.add_incoming(value, entry)
         self.next = builder.add(self.k, self.index(step))
         builder.cbranch(builder.icmp_signed("<=", self.next, end), self.body, self.exit)
         builder.position_at_end(self.body)
 
-    def close(self, sums):
-        """End the body, whose new sums are given; return the first index that is left and the final sums."""
+    def close(self, values):
+        """End the body, whose new values are given; return the first index that is left and the final values."""
         self.k.add_incoming(self.next, self.builder.block)
-        for phi, value in zip(self.sums, sums, strict=True):
+        for phi, value in zip(self.values, values, strict=True):
             phi.add_incoming(value, self.builder.block)
         self.builder.branch(self.head)
         self.builder.position_at_end(self.exit)
-        return self.k, self.sums
+        return self.k, self.values
 
 
-def _accumulate(builder, vectors, depth, count, step, multiply_add):
-    """`count` sums over 0 ≤ k < depth. multiply_add(k, sums, mask) adds the `step` products from k on, masked or not.
+def _accumulate(builder, vectors, depth, count, step, multiply_add, starts=(), strides=()):
+    """`count` sums over 0 ≤ k < depth. multiply_add(k, pointers, sums, mask) adds `step` products, masked or not.
 
-    The main loop takes several steps at a time, with sums of their own.
+    `starts` are pointers for k = 0 that advance by `strides` after each step. The main loop takes several steps at a
+    time, with sums of their own.
     """
     copies = max(1, SUMS // count)
-    zero = depth.type(0)
-    loop = _Loop(builder, zero, depth, copies * step, [vectors.zero] * (count * copies))
-    sums = []
-    for copy in range(copies):
-        k = builder.add(loop.k, depth.type(copy * step))
-        sums += multiply_add(k, loop.sums[copy * count : (copy + 1) * count], None)
-    k, sums = loop.close(sums)
+
+    def steps(number, k, values):
+        pointers, old, sums = values[: len(starts)], values[len(starts) :], []
+        for copy in range(number):
+            k_copy = builder.add(k, depth.type(copy * step))
+            sums += multiply_add(k_copy, pointers, old[copy * count : (copy + 1) * count], None)
+            pointers = [builder.gep(pointer, [stride]) for pointer, stride in zip(pointers, strides, strict=True)]
+        return [*pointers, *sums]
+
+    loop = _Loop(builder, depth.type(0), depth, copies * step, [*starts, *[vectors.zero] * (count * copies)])
+    k, values = loop.close(steps(copies, loop.k, loop.values))
+    pointers, sums = values[: len(starts)], values[len(starts) :]
     total = sums[:count]
     for copy in range(1, copies):
         total = [builder.fadd(x, y) for x, y in zip(total, sums[copy * count :][:count], strict=True)]
     if copies > 1:
-        loop = _Loop(builder, k, depth, step, total)
-        k, total = loop.close(multiply_add(loop.k, loop.sums, None))
+        loop = _Loop(builder, k, depth, step, [*pointers, *total])
+        k, values = loop.close(steps(1, loop.k, loop.values))
+        pointers, total = values[: len(starts)], values[len(starts) :]
     if step == 1:
         return total
-    return multiply_add(k, total, vectors.mask(builder.sub(depth, k)))
+    return multiply_add(k, pointers, total, vectors.mask(builder.sub(depth, k)))
 
 
 @intrinsic
@@ -114,13 +121,12 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
                 masks[-1] = vectors.mask(last_count)
             row_offsets = [builder.mul(a_row, index(i)) for i in range(row_count)]
 
-            def multiply_add(k, sums, mask):
-                b_row = builder.gep(b_start, [builder.mul(k, b_k)])
+            def multiply_add(k, pointers, sums, mask):
+                a_column, b_row = pointers
                 b_vectors = [vectors.load(vectors.advance(b_row, j), masks[j]) for j in range(vector_count)]
                 if row_count == MR and vector_count == NR_VECTORS:
                     for j in range(vector_count):
                         vectors.prefetch(vectors.advance(b_row, j + STRIPS_AHEAD * NR_VECTORS))
-                a_column = builder.gep(a_start, [builder.mul(k, a_k)])
                 new = []
                 for i in range(row_count):
                     value = vectors.broadcast(builder.load(builder.gep(a_column, [row_offsets[i]])))
@@ -130,7 +136,8 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
                     ]
                 return new
 
-            sums = _accumulate(builder, vectors, depth, row_count * vector_count, 1, multiply_add)
+            count, starts, strides = row_count * vector_count, [a_start, b_start], [a_k, b_k]
+            sums = _accumulate(builder, vectors, depth, count, 1, multiply_add, starts, strides)
             vectors.store_tile(
                 [sums[i * vector_count :][:vector_count] for i in range(row_count)],
                 address(context, builder, signature.args[10], addend, c_offset),
@@ -177,7 +184,7 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
             a_rows = [builder.gep(a_start, [builder.mul(stride, index(i))]) for i in range(row_count)]
             b_rows = [builder.gep(b_start, [builder.mul(stride, index(j))]) for j in range(column_count)]
 
-            def multiply_add(k, sums, mask):
+            def multiply_add(k, pointers, sums, mask):
                 b_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in b_rows]
                 new = []
                 for i, start in enumerate(a_rows):
