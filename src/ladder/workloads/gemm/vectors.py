@@ -147,7 +147,10 @@ class Vectors:
         limit = self.builder.insert_element(limit, count, ir.IntType(32)(0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
         limit = self.builder.shuffle_vector(limit, limit, first)
-        return self.builder.icmp_signed("<", numbers, limit)
+        if HAS_MASKS:
+            return self.builder.icmp_signed("<", numbers, limit)
+        # AVX2 takes sign bits as a mask; a comparison is repeated at each use, and keeps a register for the limit.
+        return self.builder.icmp_signed("<", self.builder.sub(numbers, limit), ir.Constant(numbers.type, None))
 
     def prefetch(self, pointer):
         """Start to bring the cache line at `pointer`, which may lie outside of any array, to L2."""
