@@ -20,13 +20,13 @@ Bottleneck: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds 
 loads (24 for 11 with AVX-512 in float64), so a large product is bound by the multiply-add units: its lower bound is
 2·M·N·K FLOPs over cores × units × lanes × 2 × clock. Small and skinny products also pay for packing, which
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
-to whole panels. Prefetching out or B in software gained less than 1 %: the hardware prefetches the
-packed panels.
+to whole panels. An operand is packed along its rows, and rows to come are prefetched by instructions. Prefetching out
+or panels gained less than 1 %: the hardware prefetches them.
 With a short side or short rows of B, operands aren't packed but read where they lie (`unpacked`).
 """
 
-import math
 import zlib
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -36,19 +36,19 @@ from numba.extending import intrinsic
 
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.gemm import unpacked
-from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address, choose
 
 DEVICE = "host"
 RUNTIME = "numba"
 
 CACHE_LINE = 64  # bytes
-# Largest blocks; a matrix is cut into nearly equal ones.
+# Largest blocks; a matrix is cut into nearly equal ones. A block of B takes about a third of L2, whose size is 1 MiB or
+# more with AVX-512, else assumed to be 512 KiB. KC = KC_BYTES / itemsize.
 MC = 960
-NC = 144
-KC_BYTES = 2560  # KC = KC_BYTES / itemsize
+NC, KC_BYTES = (144, 2560) if HAS_MASKS else (96, 1920)
 
-
-SQUARE = math.gcd(MR, NR_BYTES // 8, 8)  # side of the squares that are transposed in registers, a power of two
+# Side of the squares that are transposed in registers: the largest power of two within a panel.
+SQUARE = 1 << (min(MR, NR_BYTES // 8).bit_length() - 1)
 
 OTHER_FILES = ("unpacked.py", "vectors.py")  # those whose functions are compiled into the product
 # Whether the inner dimension is the last axis of A, and of B.
@@ -67,127 +67,142 @@ def _nr(typingctx, array):
 
 
 @intrinsic
-def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride):
-    """c (MR × NR) = panel of a (depth × MR), transposed, · panel of b (depth × NR), plus addend if `add`.
+def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride, rows, columns):
+    """c = panel of a (depth × MR), transposed, · panel of b (depth × NR), plus addend if `add`.
 
-    The arrays are contiguous; `*_offset` is the flat index of the first element. c_stride is the
-    distance between rows of c and of addend, which starts at c_offset too. The kernel is in LLVM IR
-    because the compiler doesn't keep the sums of an equivalent loop in registers.
+    Of c (MR × NR) only the first `rows` and `columns` are written, all if there are more. The arrays are contiguous;
+    `*_offset` is the flat index of the first element. c_stride is the distance between rows of c and of addend, which
+    starts at c_offset too. The kernel is in LLVM IR because the compiler doesn't keep the sums of an equivalent loop
+    in registers.
     """
 
     def codegen(context, builder, signature, args):
-        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride = args
+        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride, rows, columns = args
         index = depth.type
         itemsize = signature.args[1].dtype.bitwidth // 8
         vectors = Vectors(context, builder, signature.args[1].dtype, VECTOR_BYTES // itemsize)
-        tile = [(i, j) for i in range(MR) for j in range(NR_VECTORS)]
+        a_start = address(context, builder, signature.args[1], a, a_offset)
+        b_start = address(context, builder, signature.args[3], b, b_offset)
 
         def advance(pointer, count):
             return builder.gep(pointer, [index(count)])
 
-        a_start = address(context, builder, signature.args[1], a, a_offset)
-        b_start = address(context, builder, signature.args[3], b, b_offset)
-        entry = builder.block
-        loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
-        builder.branch(loop)
+        def emit(width):
+            """The kernel for `width` vectors in a row of c."""
+            tile = [(i, j) for i in range(MR) for j in range(width)]
+            entry = builder.block
+            loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
+            builder.branch(loop)
+            builder.position_at_end(loop)
+            k, a_k, b_k = builder.phi(index), builder.phi(a_start.type), builder.phi(b_start.type)
+            sums = {ij: builder.phi(vectors.type) for ij in tile}
+            a_column = [vectors.broadcast(builder.load(advance(a_k, i))) for i in range(MR)]
+            b_row = [vectors.load(advance(b_k, j * vectors.lanes)) for j in range(width)]
+            new_sums = {(i, j): vectors.multiply_add(a_column[i], b_row[j], sums[i, j]) for i, j in tile}
+            next_k = builder.add(k, index(1))
+            for phi, initial, next_value in [
+                (k, index(0), next_k),
+                (a_k, a_start, advance(a_k, MR)),
+                (b_k, b_start, advance(b_k, NR_VECTORS * vectors.lanes)),
+                *[(sums[ij], vectors.zero, new_sums[ij]) for ij in tile],
+            ]:
+                phi.add_incoming(initial, entry)
+                phi.add_incoming(next_value, loop)
+            store = builder.append_basic_block("store")
+            builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, store)
+            builder.position_at_end(store)
 
-        builder.position_at_end(loop)
-        k, a_k, b_k = builder.phi(index), builder.phi(a_start.type), builder.phi(b_start.type)
-        sums = {ij: builder.phi(vectors.type) for ij in tile}
-        a_column = [vectors.broadcast(builder.load(advance(a_k, i))) for i in range(MR)]
-        b_row = [vectors.load(advance(b_k, j * vectors.lanes)) for j in range(NR_VECTORS)]
-        new_sums = {(i, j): vectors.multiply_add(a_column[i], b_row[j], sums[i, j]) for i, j in tile}
-        next_k = builder.add(k, index(1))
-        for phi, initial, next_value in [
-            (k, index(0), next_k),
-            (a_k, a_start, advance(a_k, MR)),
-            (b_k, b_start, advance(b_k, NR_VECTORS * vectors.lanes)),
-            *[(sums[ij], vectors.zero, new_sums[ij]) for ij in tile],
-        ]:
-            phi.add_incoming(initial, entry)
-            phi.add_incoming(next_value, loop)
-        store = builder.append_basic_block("store")
-        builder.cbranch(builder.icmp_signed("<", next_k, depth), loop, store)
+            addend_start = address(context, builder, signature.args[5], addend, c_offset)
+            c_start = address(context, builder, signature.args[7], c, c_offset)
+            last_count = builder.sub(columns, index((width - 1) * vectors.lanes))
+            has_rows = builder.icmp_signed(">=", rows, index(MR))
+            has_columns = builder.icmp_signed(">=", last_count, index(vectors.lanes))
+            sum_rows = [[new_sums[i, j] for j in range(width)] for i in range(MR)]
+            with builder.if_else(builder.and_(has_rows, has_columns)) as (whole, edge):
+                with whole:
+                    vectors.store_tile(sum_rows, addend_start, add, c_start, c_stride)
+                with edge:
+                    for i, row in enumerate(sum_rows):
+                        with builder.if_then(builder.icmp_signed("<", index(i), rows)):
+                            offset = builder.mul(c_stride, index(i))
+                            starts = [builder.gep(start, [offset]) for start in (addend_start, c_start)]
+                            vectors.store_tile([row], starts[0], add, starts[1], c_stride, last_count)
 
-        builder.position_at_end(store)
-        with builder.if_else(add) as branches:
-            for branch, with_addend in zip(branches, (True, False), strict=True):
-                with branch:
-                    for i, j in tile:
-                        offset = builder.add(c_offset, builder.mul(c_stride, index(i)))
-                        offset = builder.add(offset, index(j * vectors.lanes))
-                        value = new_sums[i, j]
-                        if with_addend:
-                            addends = vectors.load(address(context, builder, signature.args[5], addend, offset))
-                            value = builder.fadd(value, addends)
-                        vectors.store(value, address(context, builder, signature.args[7], c, offset))
+        choose(
+            builder,
+            [
+                (builder.icmp_signed("<=", columns, index(width * vectors.lanes)), partial(emit, width))
+                for width in range(1, NR_VECTORS)
+            ],
+            partial(emit, NR_VECTORS),
+        )
         return context.get_dummy_value()
 
-    return types.void(depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride), codegen
+    return types.void(
+        depth, a, a_offset, b, b_offset, addend, add, c, c_offset, c_stride, rows, columns
+    ), codegen  # fmt: skip
 
 
 @intrinsic
-def _move_square(typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose):
-    """target = source or sourceᵀ, SQUARE × SQUARE parts of arrays; offsets as in `_micro_kernel`."""
+def _move_square(
+    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
+):
+    """target = source or sourceᵀ, SQUARE × SQUARE parts of a matrix and of a panel; offsets as in `_micro_kernel`.
+
+    At the end of the matrix, the target has zeros from row `depth` and from column `inside` on, and nothing outside is
+    read. Starts to bring to L2 what is packed after this panel, or the squares below if they aren't transposed.
+    """
     if source.layout != "C" or source.dtype != target.dtype:
         raise numba.TypingError(f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}.")
 
     def codegen(context, builder, signature, args):
-        source, source_offset, source_stride, target, target_offset, target_stride, transpose = args
-        vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
-
-        def row(argument, array, offset, stride, i):
-            offset = builder.add(offset, builder.mul(stride, stride.type(i)))
-            return address(context, builder, signature.args[argument], array, offset)
-
-        rows = [vectors.load(row(0, source, source_offset, source_stride, i)) for i in range(SQUARE)]
-        with builder.if_else(transpose) as branches:
-            for branch, values in zip(branches, (None, rows), strict=True):
-                with branch:
-                    for i, value in enumerate(values or _transpose(vectors, rows)):
-                        vectors.store(value, row(3, target, target_offset, target_stride, i))
-        return context.get_dummy_value()
-
-    return types.void(source, source_offset, source_stride, target, target_offset, target_stride, transpose), codegen
-
-
-@intrinsic
-def _move_edge(
-    typingctx, source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
-):
-    """As `_move_square` at the end of a matrix: only `depth` rows of the target, zeros from column `inside` on.
-
-    Nothing outside of the matrix is read. Requires registers for masks (HAS_MASKS).
-    """
-
-    def codegen(context, builder, signature, args):
         source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth = args
         vectors = Vectors(context, builder, signature.args[0].dtype, SQUARE)
-        index = source_offset.type
+        index = depth.type
+        start = address(context, builder, signature.args[0], source, source_offset)
+        distance = builder.mul(builder.select(transpose, target_stride, index(SQUARE)), source_stride)
+        count, length = (builder.select(transpose, *pair) for pair in ((inside, depth), (depth, inside)))
 
-        def move(is_transposed):
-            count, length = (inside, depth) if is_transposed else (depth, inside)
-            rows = []
+        def is_within(i, limit):
+            return builder.icmp_signed("<", index(i), limit)
+
+        def load_rows():
+            pointer, rows = start, []
+            for _ in range(SQUARE):
+                rows.append(vectors.load(pointer))
+                vectors.prefetch(builder.gep(pointer, [distance]))
+                pointer = builder.gep(pointer, [source_stride])
+            return rows, builder.block
+
+        def load_edge():
+            # An empty mask at an address that isn't mapped takes hundreds of cycles, so it gets that of another row.
+            pointer = address(context, builder, signature.args[0], source, index(0))
+            pointer, rows = builder.select(is_within(0, inside), start, pointer), []
             for i in range(SQUARE):
-                offset = builder.add(source_offset, builder.mul(source_stride, index(i)))
-                lanes = builder.select(builder.icmp_signed("<", index(i), count), length, index(0))
-                start = address(context, builder, signature.args[0], source, offset)
-                rows.append(vectors.load(start, vectors.mask(lanes)))
-            for i, value in enumerate(_transpose(vectors, rows) if is_transposed else rows):
-                offset = builder.add(target_offset, builder.mul(target_stride, index(i)))
-                lanes = builder.select(builder.icmp_signed("<", index(i), depth), index(SQUARE), index(0))
-                start = address(context, builder, signature.args[3], target, offset)
-                vectors.store(value, start, vectors.mask(lanes))
+                rows.append(vectors.load(pointer, vectors.mask(builder.select(is_within(i, count), length, index(0)))))
+                step = builder.select(is_within(i + 1, count), source_stride, index(0))
+                pointer = builder.gep(pointer, [step])
+            return rows, builder.block
 
+        is_whole = builder.and_(is_within(SQUARE - 1, inside), is_within(SQUARE - 1, depth))
+        with builder.if_else(is_whole) as (whole, edge):
+            with whole:
+                whole_rows = load_rows()
+            with edge:
+                edge_rows = load_edge()
+        rows = vectors.merge(whole_rows, edge_rows)
         with builder.if_else(transpose) as branches:
             for branch, is_transposed in zip(branches, (True, False), strict=True):
                 with branch:
-                    move(is_transposed)
+                    pointer = address(context, builder, signature.args[3], target, target_offset)
+                    for row in _transpose(vectors, rows) if is_transposed else rows:
+                        vectors.store(row, pointer)
+                        pointer = builder.gep(pointer, [target_stride])
         return context.get_dummy_value()
 
     return types.void(
         source, source_offset, source_stride, target, target_offset, target_stride, transpose, inside, depth
-    ), codegen
+    ), codegen  # fmt: skip
 
 
 def _transpose(vectors, rows):
@@ -210,60 +225,47 @@ def _even_step(extent, limit, unit):
 
 
 @njit(**OPTIONS)
-def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
-    """Pack operand[first : first + count, k_first : k_first + depth] into panels of `width`.
-
-    `operand` has the inner dimension as its last axis if `inner_last`, else as its first.
-    """
-    stride = operand.shape[1]
-    for panel in range(0, count, width):
-        for square_k in range(0, depth, SQUARE):
-            for square_i in range(panel, panel + width, SQUARE):
-                i, k = first + square_i, k_first + square_k
-                source_offset = i * stride + k if inner_last else k * stride + i
-                target_offset = panel * depth + square_k * width + square_i - panel
-                inside, rows = count - square_i, depth - square_k
-                if inside >= SQUARE and rows >= SQUARE:
-                    _move_square(operand, source_offset, stride, panels, target_offset, width, inner_last)
-                elif HAS_MASKS:
-                    _move_edge(
-                        operand, source_offset, stride, panels, target_offset, width, inner_last,
-                        max(0, min(inside, SQUARE)), min(rows, SQUARE),
-                    )  # fmt: skip
-                else:
-                    for q in range(min(SQUARE, depth - square_k)):
-                        for p in range(SQUARE):
-                            value = 0
-                            if square_i + p < count:
-                                value = operand[i + p, k + q] if inner_last else operand[k + q, i + p]
-                            panels[target_offset + q * width + p] = value
+def _panel_depth(depth):
+    """The inner dimension of a panel: whole squares."""
+    return -(-depth // SQUARE) * SQUARE
 
 
 @njit(**OPTIONS)
-def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns, tile):
-    """A block of out = packed A · packed B, plus addend if `add`; `tile` is a buffer for one micro-tile.
+def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
+    """Pack operand[first : first + count, k_first : k_first + depth] into panels of `width`.
 
-    A micro-tile that extends beyond the block is computed in `tile`, and its part inside the block is copied.
+    `operand` has the inner dimension as its last axis if `inner_last`, else as its first. Panels end in zeros up to
+    whole squares.
     """
-    nr = _nr(out)
+    stride, size = operand.shape[1], width * _panel_depth(depth)
+    panel_count = -(-count // width)
+    # Either way, rows of the operand are read along: a column of panels would read pieces of many pages.
+    group = 1 if inner_last else NC // width
+    for start in range(0, panel_count, group):
+        for square_k in range(0, depth, SQUARE):
+            for panel in range(start, min(start + group, panel_count)):
+                for column in range(0, width, SQUARE):
+                    square_i = min(column, width - SQUARE)  # the last square may overlap the one before
+                    i, k = first + panel * width + square_i, k_first + square_k
+                    source_offset = i * stride + k if inner_last else k * stride + i
+                    target_offset = panel * size + square_k * width + square_i
+                    _move_square(
+                        operand, source_offset, stride, panels, target_offset, width, inner_last,
+                        first + count - i, depth - square_k,
+                    )  # fmt: skip
+
+
+@njit(**OPTIONS)
+def _macro_kernel(depth, a_panels, b_panels, addend, add, out, first_row, rows, first_column, columns):
+    """A block of out = packed A · packed B, plus addend if `add`."""
+    nr, panel_depth = _nr(out), _panel_depth(depth)
     flat_out, flat_addend = out.ravel(), addend.ravel()
     for i in range(0, rows, MR):
         for j in range(0, columns, nr):
-            offset = (first_row + i) * out.shape[1] + first_column + j
-            is_whole = i + MR <= rows and j + nr <= columns
-            if is_whole:
-                target, target_offset, stride = flat_out, offset, out.shape[1]
-            else:
-                target, target_offset, stride = tile, 0, nr
             _micro_kernel(
-                depth, a_panels, i * depth, b_panels, j * depth,
-                flat_addend, add and is_whole, target, target_offset, stride,
+                depth, a_panels, i * panel_depth, b_panels, j * panel_depth, flat_addend, add,
+                flat_out, (first_row + i) * out.shape[1] + first_column + j, out.shape[1], rows - i, columns - j,
             )  # fmt: skip
-            if not is_whole:
-                for p in range(min(MR, rows - i)):
-                    for q in range(min(nr, columns - j)):
-                        index = offset + p * out.shape[1] + q
-                        flat_out[index] = tile[p * nr + q] + (flat_addend[index] if add else 0)
 
 
 @njit(**OPTIONS)
@@ -276,8 +278,7 @@ def _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows
     max_kc = KC_BYTES // a.itemsize
     kc = _even_step(inner, max_kc, SQUARE)
     a_panels = workspace[: MC * max_kc]
-    b_panels = workspace[MC * max_kc : (MC + NC) * max_kc]
-    tile = workspace[(MC + NC) * max_kc :]
+    b_panels = workspace[MC * max_kc :]
     for i in range(rows[0], rows[1], mc):
         m = min(mc, rows[1] - i)
         for k in range(0, inner, kc):
@@ -287,7 +288,7 @@ def _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows
                 n = min(nc, columns[1] - j)
                 _pack(b_panels, nr, b, b_inner_last, j, n, k, depth)
                 partial = addend if k == 0 else out
-                _macro_kernel(depth, a_panels, b_panels, partial, add or k > 0, out, i, m, j, n, tile)
+                _macro_kernel(depth, a_panels, b_panels, partial, add or k > 0, out, i, m, j, n)
 
 
 @njit(**OPTIONS)
@@ -374,8 +375,8 @@ _multiply = _compile_product(zlib.crc32(b"".join(Path(__file__).with_name(name).
 
 
 def _workspaces(threads):
-    """A buffer of bytes for each thread's packed panels of A and B and one micro-tile, aligned to cache lines."""
-    size = (MC + NC) * KC_BYTES + MR * NR_BYTES
+    """A buffer of bytes for each thread's packed panels of A and B, aligned to cache lines."""
+    size = (MC + NC) * KC_BYTES
     memory = np.empty(threads * size + CACHE_LINE, np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
     return memory[start : start + threads * size].reshape(threads, size)

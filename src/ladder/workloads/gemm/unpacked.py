@@ -13,17 +13,20 @@ Both keep a tile of sums in registers over a block of the inner dimension, and a
 of a small tile are split in several, or the latency of a multiply-add would bound them.
 """
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address
+from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address, choose
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
 # Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More kinds of tiles would compile for too long, and
 # gain little: a strip whose last rows are taken one by one stays in L1.
 STRIP_ROWS = (MR, MR // 2, 1)
-DOT_TILES = ((4, 4), (4, 1), (1, 1))
+DOT_COLUMNS = 4 if HAS_MASKS else 3  # sums and operands of a tile of `_dot` fit in the registers
+DOT_TILES = ((4, DOT_COLUMNS), (4, 1), (1, 1))
 SUMS = 8  # independent sums that hide the latency of a multiply-add
 DEPTH_OF_ROWS = 8  # inner dimension of a block if A has fewer rows than a tile: rows of B that are read side by side
 DEPTH_OF_STRIPS = 128  # if B has long rows: a strip of its block stays in L1 or L2 for all rows of A
@@ -31,12 +34,13 @@ STRIPS_AHEAD = 2  # the distance of the strip whose lines are prefetched
 NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
 DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
 DEPTH_OF_DOTS = 512  # four rows of each operand stay in L1
+DEPTH_OF_VECTORS = 8192  # if one has so few rows that each row of the other is read once: those few stay in L2
 
 
 class _Loop:
-    """Emits a loop over the inner dimension that advances by `step` and updates a list of sums."""
+    """Emits a loop over the inner dimension that advances by `step` and updates a list of values."""
 
-    def __init__(self, builder, start, end, step, sums):
+    def __init__(self, builder, start, end, step, values):
         self.builder, self.index = builder, start.type
         entry = builder.block
         self.head = builder.append_basic_block("head")
@@ -46,59 +50,52 @@ class _Loop:
         builder.position_at_end(self.head)
         self.k = builder.phi(start.type)
         self.k.add_incoming(start, entry)
-        self.sums = [builder.phi(value.type) for value in sums]
-        for phi, value in zip(self.sums, sums, strict=True):
+        self.values = [builder.phi(value.type) for value in values]
+        for phi, value in zip(self.values, values, strict=True):
             phi.add_incoming(value, entry)
         self.next = builder.add(self.k, self.index(step))
         builder.cbranch(builder.icmp_signed("<=", self.next, end), self.body, self.exit)
         builder.position_at_end(self.body)
 
-    def close(self, sums):
-        """End the body, whose new sums are given; return the first index that is left and the final sums."""
+    def close(self, values):
+        """End the body, whose new values are given; return the first index that is left and the final values."""
         self.k.add_incoming(self.next, self.builder.block)
-        for phi, value in zip(self.sums, sums, strict=True):
+        for phi, value in zip(self.values, values, strict=True):
             phi.add_incoming(value, self.builder.block)
         self.builder.branch(self.head)
         self.builder.position_at_end(self.exit)
-        return self.k, self.sums
+        return self.k, self.values
 
 
-def _accumulate(builder, vectors, depth, count, step, multiply_add):
-    """`count` sums over 0 ≤ k < depth. multiply_add(k, sums, mask) adds the `step` products from k on, masked or not.
+def _accumulate(builder, vectors, depth, count, step, multiply_add, starts=(), strides=()):
+    """`count` sums over 0 ≤ k < depth. multiply_add(k, pointers, sums, mask) adds `step` products, masked or not.
 
-    The main loop takes several steps at a time, with sums of their own.
+    `starts` are pointers for k = 0 that advance by `strides` after each step. The main loop takes several steps at a
+    time, with sums of their own.
     """
     copies = max(1, SUMS // count)
-    zero = depth.type(0)
-    loop = _Loop(builder, zero, depth, copies * step, [vectors.zero] * (count * copies))
-    sums = []
-    for copy in range(copies):
-        k = builder.add(loop.k, depth.type(copy * step))
-        sums += multiply_add(k, loop.sums[copy * count : (copy + 1) * count], None)
-    k, sums = loop.close(sums)
+
+    def steps(number, k, values):
+        pointers, old, sums = values[: len(starts)], values[len(starts) :], []
+        for copy in range(number):
+            k_copy = builder.add(k, depth.type(copy * step))
+            sums += multiply_add(k_copy, pointers, old[copy * count : (copy + 1) * count], None)
+            pointers = [builder.gep(pointer, [stride]) for pointer, stride in zip(pointers, strides, strict=True)]
+        return [*pointers, *sums]
+
+    loop = _Loop(builder, depth.type(0), depth, copies * step, [*starts, *[vectors.zero] * (count * copies)])
+    k, values = loop.close(steps(copies, loop.k, loop.values))
+    pointers, sums = values[: len(starts)], values[len(starts) :]
     total = sums[:count]
     for copy in range(1, copies):
         total = [builder.fadd(x, y) for x, y in zip(total, sums[copy * count :][:count], strict=True)]
     if copies > 1:
-        loop = _Loop(builder, k, depth, step, total)
-        k, total = loop.close(multiply_add(loop.k, loop.sums, None))
+        loop = _Loop(builder, k, depth, step, [*pointers, *total])
+        k, values = loop.close(steps(1, loop.k, loop.values))
+        pointers, total = values[: len(starts)], values[len(starts) :]
     if step == 1:
         return total
-    return multiply_add(k, total, vectors.mask(builder.sub(depth, k)))
-
-
-def _choose(builder, choices):
-    """Run the emitter of the first condition that holds; `choices` are pairs (condition, emitter)."""
-    end = builder.append_basic_block("chosen")
-    for condition, emit in choices:
-        block, other = builder.append_basic_block("choice"), builder.append_basic_block("other")
-        builder.cbranch(condition, block, other)
-        builder.position_at_end(block)
-        emit()
-        builder.branch(end)
-        builder.position_at_end(other)
-    builder.branch(end)
-    builder.position_at_end(end)
+    return multiply_add(k, pointers, total, vectors.mask(builder.sub(depth, k)))
 
 
 @intrinsic
@@ -118,40 +115,37 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
         b_start = address(context, builder, signature.args[7], b, b_offset)
 
         def tile(row_count, vector_count, is_masked):
-            last_mask = None
+            last_count, masks = None, [None] * vector_count
             if is_masked:
-                last_mask = vectors.mask(builder.sub(columns, index((vector_count - 1) * vectors.lanes)))
-            masks = [None] * (vector_count - 1) + [last_mask]
-            row_starts = [builder.gep(a_start, [builder.mul(a_row, index(i))]) for i in range(row_count)]
+                last_count = builder.sub(columns, index((vector_count - 1) * vectors.lanes))
+                masks[-1] = vectors.mask(last_count)
+            row_offsets = [builder.mul(a_row, index(i)) for i in range(row_count)]
 
-            def multiply_add(k, sums, mask):
-                b_row = builder.gep(b_start, [builder.mul(k, b_k)])
+            def multiply_add(k, pointers, sums, mask):
+                a_column, b_row = pointers
                 b_vectors = [vectors.load(vectors.advance(b_row, j), masks[j]) for j in range(vector_count)]
-                if row_count == MR:
+                if row_count == MR and vector_count == NR_VECTORS:
                     for j in range(vector_count):
                         vectors.prefetch(vectors.advance(b_row, j + STRIPS_AHEAD * NR_VECTORS))
-                a_index = builder.mul(k, a_k)
                 new = []
                 for i in range(row_count):
-                    value = vectors.broadcast(builder.load(builder.gep(row_starts[i], [a_index])))
+                    value = vectors.broadcast(builder.load(builder.gep(a_column, [row_offsets[i]])))
                     new += [
                         vectors.multiply_add(value, b_vectors[j], sums[i * vector_count + j])
                         for j in range(vector_count)
                     ]
                 return new
 
-            sums = _accumulate(builder, vectors, depth, row_count * vector_count, 1, multiply_add)
-            offsets = [
-                builder.add(builder.add(c_offset, builder.mul(c_row, index(i))), index(j * vectors.lanes))
-                for i in range(row_count)
-                for j in range(vector_count)
-            ]
-            for number, (value, offset) in enumerate(zip(sums, offsets, strict=True)):
-                mask = masks[number % vector_count]
-                start = address(context, builder, signature.args[10], addend, offset)
-                old = builder.select(add, vectors.load(start, mask), vectors.zero)
-                start = address(context, builder, signature.args[12], c, offset)
-                vectors.store(builder.fadd(value, old), start, mask)
+            count, starts, strides = row_count * vector_count, [a_start, b_start], [a_k, b_k]
+            sums = _accumulate(builder, vectors, depth, count, 1, multiply_add, starts, strides)
+            vectors.store_tile(
+                [sums[i * vector_count :][:vector_count] for i in range(row_count)],
+                address(context, builder, signature.args[10], addend, c_offset),
+                add,
+                address(context, builder, signature.args[12], c, c_offset),
+                c_row,
+                last_count,
+            )
 
         def choice(row_count, vector_count, is_masked):
             limit = index(vector_count * vectors.lanes)
@@ -162,7 +156,7 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
         widths = [(count, True) for count in range(1, NR_VECTORS + 1)]
         if not HAS_MASKS:
             widths.insert(0, (NR_VECTORS, False))
-        _choose(builder, [choice(row_count, *width) for row_count in STRIP_ROWS for width in widths])
+        choose(builder, [choice(row_count, *width) for row_count in STRIP_ROWS for width in widths])
         return context.get_dummy_value()
 
     return types.void(
@@ -190,11 +184,16 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
             a_rows = [builder.gep(a_start, [builder.mul(stride, index(i))]) for i in range(row_count)]
             b_rows = [builder.gep(b_start, [builder.mul(stride, index(j))]) for j in range(column_count)]
 
-            def multiply_add(k, sums, mask):
-                a_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in a_rows]
+            def multiply_add(k, pointers, sums, mask):
                 b_vectors = [vectors.load(builder.gep(start, [k]), mask) for start in b_rows]
-                pairs = [(x, y) for x in a_vectors for y in b_vectors]
-                return [vectors.multiply_add(x, y, total) for (x, y), total in zip(pairs, sums, strict=True)]
+                new = []
+                for i, start in enumerate(a_rows):
+                    value = vectors.load(builder.gep(start, [k]), mask)
+                    new += [
+                        vectors.multiply_add(value, b_vectors[j], sums[i * column_count + j])
+                        for j in range(column_count)
+                    ]
+                return new
 
             sums = _accumulate(builder, vectors, depth, row_count * column_count, vectors.lanes, multiply_add)
             totals = [vectors.sum(value) for value in sums]
@@ -212,7 +211,7 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
             condition = builder.and_(is_height, builder.icmp_signed("==", columns, index(column_count)))
             return condition, lambda: tile(row_count, column_count)
 
-        _choose(builder, [choice(*shape) for shape in DOT_TILES])
+        choose(builder, [choice(*shape) for shape in DOT_TILES])
         return context.get_dummy_value()
 
     return types.void(
@@ -262,8 +261,9 @@ def _dots(a, b, addend, add, out, rows, columns, inner):
         longer, shorter, flat_long, flat_short, long_step, short_step = columns, rows, flat_b, flat_a, 1, n
     else:
         longer, shorter, flat_long, flat_short, long_step, short_step = rows, columns, flat_a, flat_b, n, 1
-    for k in range(inner[0], inner[1], DEPTH_OF_DOTS):
-        depth = min(DEPTH_OF_DOTS, inner[1] - k)
+    block = DEPTH_OF_DOTS if shorter[1] - shorter[0] > DOT_COLUMNS else DEPTH_OF_VECTORS
+    for k in range(inner[0], inner[1], block):
+        depth = min(block, inner[1] - k)
         is_first = k == inner[0]
         partial_out = flat_addend if is_first else flat_out
         i = longer[0]
@@ -271,7 +271,7 @@ def _dots(a, b, addend, add, out, rows, columns, inner):
             height = 4 if longer[1] - i >= 4 else 1
             j = shorter[0]
             while j < shorter[1]:
-                width = 4 if height == 4 and shorter[1] - j >= 4 else 1
+                width = DOT_COLUMNS if height == 4 and shorter[1] - j >= DOT_COLUMNS else 1
                 _dot(
                     height, width, depth, stride, flat_long, i * stride + k, flat_short, j * stride + k, partial_out,
                     add or not is_first, flat_out, i * long_step + j * short_step, long_step, short_step,
@@ -290,21 +290,28 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
         _strips(a.ravel(), a_row, a_k, b, addend, add, out, rows, columns, inner)
 
 
+@lru_cache
 def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place.
 
-    The limits are where both took as long: on a Zen 4 core, and for CPUs without masks on a Zen 3 core. The latter has
-    too few registers for the tile of `_dot`, and a strip of B as narrow as a cache line, whose rows are pages apart.
+    The limits are where both took as long: on a Zen 4 core, and for CPUs without masks on a Zen 3 core.
     """
     shorter = min(m, n)
+    if not HAS_MASKS:
+        if form == "nt":  # packing moves K·(M + N) elements for K·M·N multiply-adds
+            return k >= 24 and m * n <= 28 * (m + n)
+        is_narrow = n <= 32 if form == "nn" else n <= 24 and k >= 2 * n
+        if m in (MR - 2, MR - 1) and not is_narrow:  # strips would take them as MR // 2 rows and single ones
+            return False
+        return is_narrow or m < 2 * MR or (m <= 20 and k >= 64)
     if form == "nt":  # vectors along k
-        return k >= 32 and (shorter <= (32 if HAS_MASKS else 12) or (HAS_MASKS and shorter <= 128 and k >= 4 * shorter))
+        return k >= 32 and (shorter <= 32 or (shorter <= 128 and k >= 4 * shorter))
     is_cached = form == "nn" or m <= 256 or is_shallow(n, k)  # a block of B stays in L2 for all rows
-    if n <= (NARROW if HAS_MASKS else 64) and is_cached:
+    if n <= NARROW and is_cached:
         return True
-    if form == "tn" and (n <= 16 or (n <= 128 and 5 * k >= 8 * n) if HAS_MASKS else n <= 24):
+    if form == "tn" and (n <= 16 or (n <= 128 and 5 * k >= 8 * n)):
         return True
-    return m <= 48 or (m <= 160 and k >= 64) if HAS_MASKS else m < 12 or (m <= 100 and k >= 16)
+    return m <= 48 or (m <= 160 and k >= 64)
 
 
 def is_shallow(n, k):
