@@ -13,9 +13,9 @@ EVERYWHERE, NOWHERE = "everywhere", "nowhere"
 def break_even(points: Sequence[tuple[float, Ratio]]) -> tuple[float, float, float] | str | None:
     """The size above which one cost is below another, as (size, low, high), or a word; `points` as in `crossing`.
 
-    If all ratios are below 1, but not all intervals, the size is the first one, and its low end 0. The word is EVERYWHERE
-    if all intervals lie below 1, NOWHERE if all lie above 1, and UNDECIDED if the ratio falls below 1 at no size, or if
-    no interval lies below 1, so that the cost is significantly lower at no size. None without points.
+    If all ratios are below 1, but not all intervals, the size is the first one, and its low end 0. The word is
+    EVERYWHERE if all intervals lie below 1, NOWHERE if all lie above 1, and UNDECIDED if the ratio falls below 1 at no
+    size, or if no interval lies below 1, so that the cost is significantly lower at no size. None without points.
     """
     if not points:
         return None
