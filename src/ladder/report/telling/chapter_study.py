@@ -10,6 +10,7 @@ from dataclasses import replace
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
+from ladder.report.answers import answered_once
 from ladder.report.figures import methods
 from ladder.report.machine_choice import pick_machines
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
@@ -102,23 +103,10 @@ class ChapterStudy:
             self.frames[name] = source.rows(self.machine(source.role))
         return self.frames[name]
 
-    def answer(self, query, *selections):
-        """The result of a method about selections, computed once for a study and their machines, as texts ask again."""
-        machines = (self.machine_of(selection).subject for selection in selections if selection != FLOOR)
-        key = query, self.workload, *machines, *selections
-        if key not in self.study.answers:
-            self.study.answers[key] = query(self, *selections)
-        return self.study.answers[key]
-
+    @answered_once
     def find(self, selection):
-        """The times of a selection, maybe none; on the ladder in seconds of its unit.
-
-        Phases that overlap, as a phase named `a and b` shows, have no times.
-        """
-        return self.answer(ChapterStudy.select_times, as_selection(selection))
-
-    def select_times(self, selection):
-        """As `find`, always computed."""
+        """The times of a selection, on the ladder in seconds of its unit; none if phases overlap, such as `a and b`."""
+        selection = as_selection(selection)
         if selection.phases:
             phases = self.phases(selection, outside=False if selection.exclude else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
@@ -140,13 +128,9 @@ class ChapterStudy:
         """As `find`; raises NotMeasured without any row."""
         return require_measured(self.find(selection))
 
+    @answered_once
     def ratio(self, slower, faster):
         """The time of a selection over that of another, or with FLOOR over its own predicted time, as a Ratio."""
-        sides = (side if side == FLOOR else as_selection(side) for side in (slower, faster))
-        return self.answer(ChapterStudy.compute_ratio, *sides)
-
-    def compute_ratio(self, slower, faster):
-        """As `ratio`, always computed."""
         if faster == FLOOR:
             return ratios.over_seconds(self.rows(slower), self.predicted_seconds(slower))
         return ratios.of(*map(self.rows, self.resolve_common(slower, faster)))

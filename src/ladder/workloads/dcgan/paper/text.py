@@ -35,10 +35,7 @@ def efficiency_on_gpus(study, line, source, count, weak=False):
 
 
 def pay_off(study, line, count, with_start=False):
-    """The number of pictures from which `count` GPUs are faster than half as many, as a predicate.
-
-    Numbers that weren't measured don't count.
-    """
+    """The measured number of pictures from which `count` GPUs are faster than half as many, as a predicate."""
     points = []
     for size in earlier.IMAGE_COUNTS:
         sides = [lines.gpu_run(line, "ranks", number, size) for number in (count, count // 2)]

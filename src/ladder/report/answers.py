@@ -1,0 +1,19 @@
+"""Answers to the questions of a chapter, each computed once for a study, as figures, tables and texts ask again."""
+
+import functools
+
+from ladder.report.telling.lines import FLOOR
+
+
+def answered_once(method):
+    """A method of ChapterStudy about selections, computed once for them and their machines."""
+
+    @functools.wraps(method)
+    def answer(chapter, *selections):
+        machines = (chapter.machine_of(selection).subject for selection in selections if selection != FLOOR)
+        key = method.__name__, chapter.workload, *machines, *selections
+        if key not in chapter.study.answers:
+            chapter.study.answers[key] = method(chapter, *selections)
+        return chapter.study.answers[key]
+
+    return answer
