@@ -185,8 +185,8 @@ __device__ __forceinline__ void product(const OperandMaps &x, const OperandMaps 
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     gemm_packed(const __grid_constant__ TensorMap x_tile, const __grid_constant__ TensorMap x_group,
-         const __grid_constant__ TensorMap y_tile, const __grid_constant__ TensorMap y_group, const REAL *c, REAL *out,
-         int m, int n, int k, int split_tiles, Pair *partial)
+                const __grid_constant__ TensorMap y_tile, const __grid_constant__ TensorMap y_group, const REAL *c,
+                REAL *out, int m, int n, int k, int split_tiles, Pair *partial)
 BODY(product({x_tile, x_group}, {y_tile, y_group}, {c, out, m, n}, k, split_tiles, partial))
 
 extern "C" __global__ void __launch_bounds__(MULTIPLIERS)

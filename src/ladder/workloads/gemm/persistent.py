@@ -156,7 +156,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
     @lru_cache(maxsize=16)
     def packed_array(stream, name, rows, columns):
         """A stream's array for a packed operand, with rows of a multiple of 16 bytes."""
-        return cuda.empty((rows, ceil(columns * itemsize / 16) * 16 // itemsize), "float32")
+        return cuda.empty((rows, ceil(columns / 4) * 4), "float32")
 
     def pack(array, name, stream):
         """The address, the shape and the elements per row of an operand, which is packed if necessary."""
