@@ -1,6 +1,7 @@
 """Compare the project's best variant with the library on random shapes.
 
     python benchmarks/shapes.py --seed 1 [--workload gemm] [--device host] [--count 24] [--threads 1] [--csv shapes.csv]
+    python benchmarks/shapes.py --seed 1 2 3 4 5 --device cuda --sizes >shapes.yaml
 
 Sizes are drawn log-uniformly from the seed: of a product within the limits on its sides, its FLOPs and its bytes, with
 each form and each type equally often. Fresh processes of the harness measure the variants of a shape in turns, with all
@@ -8,6 +9,9 @@ checks and with cold caches, and the fastest of the project's variants by the fi
 the second, so that a lucky choice doesn't win. A ratio is the library's time over that of this variant: above 1 the
 variant is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes
 with the lowest ratios, and those classes of shapes whose interval is below 1.
+
+With `--math tf32` products of float32 by tensor cores are compared instead. With `--sizes` nothing is measured: the
+shapes are printed as sizes of an experiment, as in `config/shapes.yaml`.
 """
 
 import argparse
@@ -29,10 +33,10 @@ from ladder.records.case import Case
 from ladder.statistics import intervals, selection
 from ladder.statistics.quotients import quotient
 
-# The project's variants and the library, by workload and device.
+# The project's variants and the library, by workload and device; those of another precision don't take part.
 CONTENDERS = {
     ("gemm", "host"): (("tiled",), "blas"),
-    ("gemm", "cuda"): (("cuda_tiled", "cuda_packed", "cuda_mma", "cuda_tma"), "cublas"),
+    ("gemm", "cuda"): (("cuda_tiled", "cuda_packed", "cuda_mma", "cuda_tma", "cuda_wgmma"), "cublas"),
     ("gemv", "host"): (("openmp",), "blas"),
     ("gemv", "cuda"): (("cuda_warp",), "cublas"),
 }
@@ -83,19 +87,25 @@ def is_within_limits(workload, device, sides, itemsize):
     return low <= 2 * m * n * k <= high and itemsize * (m * k + k * n + 2 * m * n) <= MAX_BYTES[device]
 
 
-def measure(workload, device, sizes, threads, limits):
-    """The Result of a shape. Raises LadderError if a case can't be measured."""
-    project_variants, library = CONTENDERS[workload, device]
-    tuning = {"threads": threads} if device == "host" else {}
-    cases = [Case(workload, variant, sizes, tuning, "cold", {}) for variant in (library, *project_variants)]
-    cases = [case for case in cases if not traits.beyond_limits_reason(case)]
-    ranking = Ranking(cases, cases[0], limits)
+def measure(workload, device, sizes, tuning, limits):
+    """The Result of a shape; `tuning` is the library's. Raises LadderError if a case can't be measured."""
+    ranking = Ranking(cases := contenders(workload, device, sizes, tuning), cases[0], limits)
     report = Sentences()
     with hold_machine(*cases):
         rank(ranking, {case: case_files.provide(case, report.say) for case in cases}, report)
     best, times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
     ratio = quotient(ranking.times(cases[0]), times)
     return Result(sizes, best, ratio.value, ratio.low, ratio.high)
+
+
+def contenders(workload, device, sizes, tuning):
+    """The case of the library with its tuning, and those of the project's variants in the same precision."""
+    names, library = CONTENDERS[workload, device]
+    shared = {name: value for name, value in tuning.items() if name == "threads"}
+    first = Case(workload, library, sizes, tuning, "cold", {})
+    cases = [Case(workload, name, sizes, shared, "cold", {}) for name in names]
+    possible = [case for case in cases if not traits.beyond_limits_reason(case)]
+    return [first, *(case for case in possible if traits.precision(case) == traits.precision(first))]
 
 
 class Sentences(Progress):
@@ -151,36 +161,53 @@ def print_summary(results):
         print(f"  {describe(result)}")
 
 
-def write_csv(path, results, threads):
+def write_csv(path, results, tuning):
     """Write a row for each shape."""
     with Path(path).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        sizes = list(results[0].sizes)
-        writer.writerow([*sizes, "threads", "variant", "ratio", "low", "high"])
+        writer.writerow([*results[0].sizes, *tuning, "variant", "ratio", "low", "high"])
         for result in results:
-            values = [result.sizes[name] for name in sizes]
-            writer.writerow([*values, threads, result.case.variant, result.ratio, result.low, result.high])
+            values = [*result.sizes.values(), *tuning.values()]
+            writer.writerow([*values, result.case.variant, result.ratio, result.low, result.high])
+
+
+def print_sizes(shapes):
+    """Print shapes as a list of sizes in YAML."""
+    names = ("form", "m", "n", "k", "dtype")
+    for sizes in shapes:
+        print(f"- {{{', '.join(f'{name}: {sizes[name]}' for name in names if name in sizes)}}}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, required=True, help="of the shapes")
+    parser.add_argument("--seed", type=int, nargs="+", required=True, help="of the shapes")
     parser.add_argument("--workload", choices=FORMS, default="gemm", help="default: gemm")
     parser.add_argument("--device", choices=MAX_BYTES, default="host", help="default: host")
-    parser.add_argument("--count", type=int, default=24, help="shapes (default: 24)")
+    parser.add_argument("--count", type=int, default=24, help="shapes of a seed (default: 24)")
     parser.add_argument("--threads", type=int, default=1, help="on the host (default: 1)")
+    parser.add_argument("--math", choices=("default", "tf32"), default="default", help="of products on a GPU")
     parser.add_argument("--csv", help="a file for a row of each shape")
+    parser.add_argument("--sizes", action="store_true", help="print the shapes as YAML, and measure nothing")
     options = parser.parse_args()
+    shapes = [sizes for seed in options.seed for sizes in draw(options.workload, options.device, seed, options.count)]
+    if options.math == "tf32":
+        shapes = [sizes for sizes in shapes if sizes["dtype"] == "float32"]
+    if options.sizes:
+        print_sizes(shapes)
+        return
+    tuning = {"threads": options.threads} if options.device == "host" else {}
+    if (options.workload, options.device) == ("gemm", "cuda"):
+        tuning = {"math": options.math}
     results = []
     try:
-        for sizes in draw(options.workload, options.device, options.seed, options.count):
-            results.append(measure(options.workload, options.device, sizes, options.threads, QUICK))
+        for sizes in shapes:
+            results.append(measure(options.workload, options.device, sizes, tuning, QUICK))
             print(describe(results[-1]), flush=True)
     except LadderError as error:
         sys.exit(f"shapes: {error}")
     print_summary(results)
     if options.csv:
-        write_csv(options.csv, results, options.threads)
+        write_csv(options.csv, results, tuning)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 
 from ladder.__main__ import main
 from ladder.errors import LadderError
-from ladder.harness import environment, profiling
+from ladder.harness import environment, kernel_counters, profiling
 from ladder.harness.case_arguments import cases_of
+from ladder.store import counters, published_index
 
 WORDS = ["gemm/blas", "m=17", "n=5", "k=9", "cache=warm"]
 PERF = """#!/bin/sh
@@ -27,15 +29,29 @@ shift 2
 "$@"
 printf "%s" "$METRICS" > "$file"
 """
-METRICS = """==PROF== Connected
-"ID","Kernel Name","gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed","gpu__time_duration.sum",\
-"sm__throughput.avg.pct_of_peak_sustained_elapsed"
-"","","%","nsecond","%"
-"0","gemm_nn","40.0","3,000","80.0"
-"1","reduce","90.0","1,000","10.0"
-"2","gemm_nn","20.0","1,000","60.0"
-"3","spin","0.0","100,000","0.0"
-"""
+STALLS = ("barrier", "not_selected", "selected", "wait")
+
+
+def ncu_output(*kernels):
+    """What ncu prints of (kernel, ns, % of cycles with an instruction, % of the FMA pipe, % of DRAM, stalls)."""
+    metrics = [kernel_counters.TIME, kernel_counters.ISSUE, *kernel_counters.PIPES, *kernel_counters.MEMORIES]
+    stalls = [f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS]
+    lines = [["ID", "Kernel Name", *metrics, *stalls, "launch__grid_size"], ["", "", *["%"] * (len(metrics) + 5)]]
+    for number, (kernel, time, issue, fma, dram, *waits) in enumerate(kernels):
+        values = dict.fromkeys(metrics, "0") | {kernel_counters.TIME: f"{time:,}", kernel_counters.ISSUE: issue}
+        values |= {metric: fma for metric, pipe in kernel_counters.PIPES.items() if pipe == "fma"}
+        values |= {metric: dram for metric, name in kernel_counters.MEMORIES.items() if name == "DRAM"}
+        lines.append([number, kernel, *values.values(), *waits, 132])
+    rows = [",".join(f'"{value}"' for value in line) for line in lines]
+    return "\n".join(["==PROF== Connected", *rows, ""])
+
+
+OUTPUT = ncu_output(
+    ("gemm_nn", 3000, 90, 80, 40, 1, 2, 1, 0),
+    ("reduce", 1000, 10, 5, 90, 1, 1, 1, 3),
+    ("gemm_nn", 1000, 90, 60, 20, 1, 2, 1, 0),
+    ("spin", 100_000, 1, 1, 1, 0, 0, 1, 0),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,13 +86,49 @@ def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
     """The case is one of the host here, so that it runs without a GPU."""
     stand_in("ncu", NCU)
     of_worker = environment.of_worker
-    monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": METRICS})
+    monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": OUTPUT})
     monkeypatch.setattr(profiling.devices.of(cases_of(WORDS)[0]), "CEILING_DEVICE", "cuda")
     main(["profile", *WORDS])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(" % ")[0] for line in lines[:2]] == ["gemm_nn: 80", "reduce: 20"]
-    assert "at 75 % of the peak of its arithmetic" in lines[0]
-    assert lines[-1] == "The rate of arithmetic or of other instructions bounds gemm_nn."
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("gemm_nn: 80 % of the time; instructions in 90 % of the cycles")
+    assert "fma 75 %, DRAM 35 %, L2 0 %, L1 0 %; warps stall most often by barrier, 25 %" in first
+    assert second.startswith("reduce: 20 % of the time")
+    assert "warps stall most often by wait, 50 %" in second
+    assert last == "The rate of arithmetic or of other instructions bounds gemm_nn."
+
+
+def test_the_counters_of_all_launches_are_added():
+    gemm, reduce = kernel_counters.parse(OUTPUT)
+    assert (gemm.kernel, gemm.launches, gemm.seconds) == ("gemm_nn", 2, 4e-6)
+    assert gemm.pipe == "fma"
+    assert gemm.pipes["fma"] == pytest.approx(0.75)  # 80 % for 3 µs, 60 % for 1 µs
+    assert gemm.memories["DRAM"] == pytest.approx(0.35)
+    assert (reduce.stall, reduce.stalls["wait"]) == ("wait", 0.5)
+
+
+def test_a_metric_that_a_gpu_lacks_counts_as_zero():
+    (kernel,) = kernel_counters.parse(ncu_output(("gemm_nn", 3000, 90, "n/a", 40, 0, 1, 0, 0)))
+    assert kernel.pipes["fma"] == 0
+    assert kernel.stalls["wait"] == 0
+
+
+def test_counters_are_published(monkeypatch, capsys):
+    """The cases are of the host here, so that they run without a GPU; a second one fails, and is named."""
+    stand_in("ncu", NCU)
+    of_worker = environment.of_worker
+    monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": OUTPUT})
+    sizes = {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": "float64"}
+    experiment = {"question": "?", "workload": "gemm", "sizes": sizes, "variants": {"blas": {"threads": 1}, "cuda_naive": {}}}
+    Path("mine.yaml").write_text(yaml.safe_dump({"experiments": {"mine": experiment}}), encoding="utf-8")
+    Path("published").mkdir()
+    monkeypatch.setattr(published_index, "write", lambda folder: None)
+    with pytest.raises(SystemExit):
+        main(["counters", "--machine", "here", "--configfile", "mine.yaml", "--into", "published"])
+    assert "cuda_naive/form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1" in capsys.readouterr().err
+    rows = counters.read(["published/here/counters.csv.gz"])
+    assert rows["kernel"].tolist() == ["gemm_nn", "reduce"]
+    assert rows["pipe_share"].tolist() == [0.75, 0.05]
+    assert rows["variant"].unique().tolist() == ["blas"]
 
 
 @pytest.mark.parametrize(("word", "tool"), [("gemm/blas", "perf"), ("gemm/cuda_naive", "ncu")])
@@ -117,10 +169,10 @@ def test_counts_have_a_verdict(values, words):
 @pytest.mark.parametrize(
     ("compute", "memory", "words"),
     [
-        (80, 30, "The rate of arithmetic"),
-        (30, 80, "Memory or a cache"),
-        (80, 75, "Arithmetic and memory"),
-        (59, 20, "Lat"),
+        (0.8, 0.3, "The rate of arithmetic"),
+        (0.3, 0.8, "Memory or a cache"),
+        (0.8, 0.75, "Arithmetic and memory"),
+        (0.59, 0.2, "Lat"),
     ],
 )
 def test_kernels_have_a_verdict(compute, memory, words):
@@ -132,10 +184,10 @@ def test_kernels_have_a_verdict(compute, memory, words):
     [
         ("", "it measured no kernel"),
         ("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "ERR_NVGPUCTRPERM - The user"),
-        (METRICS[: METRICS.index('"0"')], "it measured no kernel"),
-        (METRICS[: METRICS.index('"0"')] + METRICS[METRICS.index('"3"') :], "it measured no kernel"),
+        (ncu_output(), "it measured no kernel"),
+        (ncu_output(("spin", 100, 1, 1, 1, 0, 0, 1, 0)), "it measured no kernel"),
     ],
 )
 def test_ncu_without_a_result_is_a_sentence(text, words):
     with pytest.raises(LadderError, match=f"ncu has no result: {words}"):
-        profiling.parse_kernels(text)
+        kernel_counters.parse(text)

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+import yaml
 
 from conftest import ROOT, TESTS
 from ladder import devices
@@ -17,6 +18,8 @@ from ladder.records.case import Case
 from ladder.statistics.verdicts import Verdict
 
 HOME = ROOT / "benchmarks"
+# The experiments on random shapes, with the type of each.
+SHAPES = {"gemm_shapes_float64": "float64", "gemm_shapes_float32": "float32", "gemm_shapes_tf32": "float32"}
 
 
 @pytest.fixture
@@ -150,6 +153,31 @@ def test_shapes_are_those_of_the_seed_and_within_the_limits(script, workload, de
             math.prod(shape) * np.dtype(dtype).itemsize for part in arrays for shape, dtype in part.values()
         )
         assert bytes_of_all <= 1.1 * shapes.MAX_BYTES[device]
+
+
+def test_variants_of_another_precision_do_not_take_part(script):
+    shapes = script("shapes")
+    sizes = {"form": "nn", "m": 33, "n": 17, "k": 65, "dtype": "float32"}
+    names = {
+        math: [case.variant for case in shapes.contenders("gemm", "cuda", sizes, {"math": math})]
+        for math in ("default", "tf32")
+    }
+    assert names == {
+        "default": ["cublas", "cuda_tiled", "cuda_packed"],
+        "tf32": ["cublas", "cuda_mma", "cuda_wgmma"],
+    }
+
+
+def test_configured_shapes_are_those_of_the_seeds(script, monkeypatch, capsys):
+    seeds = "12345"
+    monkeypatch.setattr("sys.argv", ["shapes.py", "--device", "cuda", "--sizes", "--seed", *seeds])
+    script("shapes").main()
+    drawn = yaml.safe_load(capsys.readouterr().out)
+    for file, count in ((ROOT / "config/shapes.yaml", len(seeds)), (ROOT / "config/config.yaml", 1)):
+        experiments = yaml.safe_load(file.read_text(encoding="utf-8"))["experiments"]
+        for name, dtype in SHAPES.items():
+            sizes = [sizes for sizes in drawn[: 24 * count] if sizes["dtype"] == dtype]
+            assert experiments[name]["sizes"] == sizes
 
 
 def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(script, capsys):

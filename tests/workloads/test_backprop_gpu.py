@@ -114,9 +114,10 @@ FORMS = {
 @pytest.mark.parametrize("images", [1, 17, 1000])
 @pytest.mark.parametrize("layers", backprop_epochs.LAYERS)
 @pytest.mark.parametrize("variant", FORMS)
-def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
+def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype, request):
     if variant == "pytorch_cuda":
         pytest.importorskip("torch", reason="requires PyTorch")
+        request.getfixturevalue("torch_compiler")
     for tuning in FORMS[variant]:
         case = backprop_epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
         assert backprop_epochs.failures(case, devices.load("cuda")) == [], case.key

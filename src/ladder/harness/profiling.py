@@ -4,8 +4,6 @@
 verdicts are rules of thumb, those on kernels the ones of Nsight Compute's section Speed Of Light.
 """
 
-import contextlib
-import csv
 import shutil
 import signal
 import subprocess
@@ -16,23 +14,17 @@ from pathlib import Path
 from ladder import devices
 from ladder.catalogue import soundness
 from ladder.errors import LadderError
+from ladder.harness import kernel_counters
+from ladder.harness.kernel_counters import started_worker
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_preconditions
-from ladder.harness.workers import Worker
 
 EVENTS = ("cycles", "instructions", "cache-misses", "branch-misses")
-METRICS = {
-    "sm__throughput.avg.pct_of_peak_sustained_elapsed": "compute",
-    "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": "memory",
-    "gpu__time_duration.sum": "time",
-}
 HINTS = {
     "perf": "install Linux's perf (Debian: `apt install linux-perf`)",
     "ncu": "install NVIDIA Nsight Compute, which the CUDA toolkit includes, and put `ncu` on the PATH",
 }
-MAX_LAUNCHES = 50  # of kernels that `ncu` measures
-HARNESS_KERNELS = ("spin", "cupy_fill")  # the kernels of the clock, and of whatever is filled before a sample
-BUSY_PERCENT = 60  # of a unit's peak rate from which on it bounds a kernel
+BUSY = 0.6  # of a unit's peak rate from which on it bounds a kernel
 FAST_RATE, SLOW_RATE = 2.0, 1.0  # in instructions per cycle
 MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
 
@@ -42,46 +34,22 @@ def profile(case, files):
 
     Raises LadderError if the profiler is missing or may not count.
     """
+    if devices.of(case).CEILING_DEVICE == "cuda":
+        return lines_on_kernels(kernel_counters.count(case, files, find("ncu", case)))
     soundness.require_sound(case)
     require_preconditions(case, files[1])
-    tool = "ncu" if devices.of(case).CEILING_DEVICE == "cuda" else "perf"
-    path = shutil.which(tool)
-    if not path:
-        raise LadderError(f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {HINTS[tool]}.")
+    path = find("perf", case)
     with tempfile.TemporaryDirectory() as folder, hold_machine(case), lease_devices(case) as leases:
         log = Path(folder, "counters.csv")
-        if tool == "ncu":
-            run_under_ncu(case, files, path, log, leases)
-            return lines_on_kernels(parse_kernels(read(log)))
         count_by_perf(case, files, path, log, leases)
-        return lines_on_counts(parse_counts(read(log)))
+        return lines_on_counts(parse_counts(log.read_text(encoding="utf-8") if log.exists() else ""))
 
 
-def read(log):
-    """The text that a profiler has written; empty if it wrote none."""
-    return log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-
-
-@contextlib.contextmanager
-def started_worker(case, files, samples, seconds, profiler=()):
-    """A context with a worker that is ready to prepare, and then takes at most `samples` in so many seconds."""
-    # As more samples are asked for than taken, their convergence is never computed.
-    counts = {"processes": 1, "samples": samples + 1, "least": 1, "most": samples, "phase_passes": 1}
-    worker = Worker(case, counts | {"target": 0.0, "cap": seconds, "energy": False}, *files, profiler=profiler)
-    try:
-        worker.wait_ready()
-        yield worker
-    finally:
-        worker.stop()
-
-
-def run_under_ncu(case, files, path, log, leases):
-    """Run a worker under ncu, which writes the metrics of its kernels when the worker ends."""
-    options = ["--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--log-file", str(log)]
-    options += ["--metrics", ",".join(METRICS), "--launch-count", str(MAX_LAUNCHES)]
-    with started_worker(case, files, samples=1, seconds=1.0, profiler=[path, *options]) as worker:
-        worker.go(leases)
-        worker.ends_within(60)
+def find(tool, case):
+    """The path of the profiler of a case. Raises LadderError without it."""
+    if path := shutil.which(tool):
+        return path
+    raise LadderError(f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {HINTS[tool]}.")
 
 
 def count_by_perf(case, files, path, log, leases):
@@ -135,50 +103,34 @@ def lines_on_counts(values):
     return [*lines, "No single cause stands out; `perf record` shows where the time goes."]
 
 
-def parse_kernels(text):
-    """{kernel: {name of METRICS: value}} of ncu's output without HARNESS_KERNELS: total times, rates weighted by time.
-
-    Raises LadderError if ncu measured no kernel.
-    """
-    lines = text.splitlines()
-    start = next((number for number, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if start is None:
-        reason = next((line.rpartition("==")[2].strip() for line in lines if "ERR" in line), "it measured no kernel")
-        raise LadderError(f"ncu has no result: {reason}.")
-    totals = {}
-    rows = list(csv.DictReader(lines[start:]))[1:]  # the first one holds units
-    for row in (row for row in rows if row["Kernel Name"] not in HARNESS_KERNELS):
-        values = {name: float(row[metric].replace(",", "")) for metric, name in METRICS.items()}
-        total = totals.setdefault(row["Kernel Name"], dict.fromkeys(METRICS.values(), 0.0))
-        total["time"] += values["time"]
-        for name in ("compute", "memory"):
-            total[name] += values[name] * values["time"]
-    if not any(total["time"] for total in totals.values()):
-        raise LadderError("ncu has no result: it measured no kernel.")
-    return {
-        kernel: total | {name: total[name] / total["time"] for name in ("compute", "memory")}
-        for kernel, total in totals.items()
-        if total["time"]
-    }
+def lines_on_kernels(kernels):
+    """What ncu's counters say: a line for each kernel, longest first, and a sentence on the longest."""
+    total = sum(kernel.seconds for kernel in kernels)
+    longest = kernels[0]
+    bound = bottleneck(max(longest.issue, *longest.pipes.values()), max(longest.memories.values()))
+    return [*(line_on_kernel(kernel, total) for kernel in kernels), f"{bound} bounds {longest.kernel}."]
 
 
-def lines_on_kernels(totals):
-    """What ncu's metrics say: a line for each kernel, longest first, and a sentence on the longest."""
-    total = sum(values["time"] for values in totals.values())
-    ordered = sorted(totals.items(), key=lambda item: -item[1]["time"])
-    lines = [
-        f"{kernel}: {100 * values['time'] / total:.0f} % of the time, at {values['compute']:.0f} % of the peak of its "
-        f"arithmetic and other instructions, {values['memory']:.0f} % of that of memory and caches"
-        for kernel, values in ordered
-    ]
-    kernel, longest = ordered[0]
-    return [*lines, f"{bottleneck(longest['compute'], longest['memory'])} bounds {kernel}."]
+def line_on_kernel(kernel, total):
+    """A line on a kernel; `total` is the time of all kernels."""
+    memories = ", ".join(f"{name} {percent(share)}" for name, share in kernel.memories.items())
+    line = (
+        f"{kernel.kernel}: {percent(kernel.seconds / total)} of the time; instructions in {percent(kernel.issue)} of "
+        f"the cycles; shares of peak rates: {kernel.pipe} {percent(kernel.pipes[kernel.pipe])}, {memories}"
+    )
+    stall = kernel.stall
+    return f"{line}; warps stall most often by {stall}, {percent(kernel.stalls[stall])}" if stall else line
+
+
+def percent(share):
+    """A share as a whole percentage."""
+    return f"{100 * share:.0f} %"
 
 
 def bottleneck(compute, memory):
-    """What bounds a kernel with these shares of the peaks, in per cent."""
-    if max(compute, memory) < BUSY_PERCENT:
+    """What bounds a kernel with these shares of the peaks."""
+    if max(compute, memory) < BUSY:
         return "Latency (too few warps, or each waits for its own results)"
-    if abs(compute - memory) < 10:
+    if abs(compute - memory) < 0.1:
         return "Arithmetic and memory alike"
     return "The rate of arithmetic or of other instructions" if compute > memory else "Memory or a cache"

@@ -75,6 +75,21 @@ TABLES = {
         "end": Column("when the event ended, since the start of the run", NUMBER, "s"),
     },
     "missing": {"why": Column("why the case has no measurement", STRING)},
+    "counters": {
+        "kernel": Column("the kernel", STRING),
+        "launches": Column("launches of the kernel that were counted", INTEGER),
+        "kernel_seconds": Column("time of all these launches", NUMBER, "s"),
+        "issue": Column("share of the cycles in which a scheduler issued an instruction", NUMBER),
+        "pipe": Column("the execution unit nearest to its peak rate", STRING),
+        "pipe_share": Column("share of that rate", NUMBER),
+        "dram_share": Column("share of the peak rate of the GPU's memory", NUMBER),
+        "l2_share": Column("share of the peak rate of the L2 cache", NUMBER),
+        "l1_share": Column("share of the peak rate of the L1 caches with shared memory", NUMBER),
+        "stall": Column("what resident warps waited for most often, in ncu's words", STRING),
+        "stall_share": Column("share of the warps' time", NUMBER),
+        "commit": Column("the commit that the kernel is of", STRING),
+        "gpu": Column("digests of the GPUs, separated by blanks", STRING),
+    },
 }
 # What identifies a row. Points of curves have no such columns: which number counts them depends on the workload.
 CASE_KEY = ("experiment", "workload", "variant", "case")
@@ -83,6 +98,7 @@ KEYS = {
     "checks": (*CASE_KEY, "process", "check"),
     "traces": (*CASE_KEY, "process", "lane", "name", "start"),
     "missing": CASE_KEY,
+    "counters": (*CASE_KEY, "kernel"),
 }
 SHARED_MEANINGS = {
     "dtype": "the type of the arrays",

@@ -19,7 +19,7 @@ import pandas as pd
 
 from ladder.errors import LadderError
 from ladder.records import documents
-from ladder.store import TABLES, columns
+from ladder.store import columns
 
 PUBLISHED_FOLDER = Path("results/published")
 FILE_NAME = "datapackage.json"
@@ -30,6 +30,7 @@ ROWS = {
     "curves": "a point of a curve, such as the error of an epoch",
     "traces": "an event of a traced run",
     "missing": "a planned case without a measurement",
+    "counters": "a kernel of a case, with what NVIDIA's ncu counted of its launches",
 }
 PATTERNS = {
     columns.INTEGER: re.compile(r"-?[0-9]+"),
@@ -83,7 +84,7 @@ def package(root: Path = PUBLISHED_FOLDER) -> dict[str, Any]:
 
 def tables(folder: Path) -> dict[str, pd.DataFrame]:
     """A folder's tables that have a header, {table: frame of texts}; an empty cell is an empty text."""
-    paths = {table: Path(folder) / f"{table}.csv.gz" for table in TABLES}
+    paths = {table: Path(folder) / f"{table}.csv.gz" for table in ROWS}
     frames = {table: read(path) for table, path in paths.items() if path.exists()}
     return {table: frame for table, frame in frames.items() if frame is not None}
 

@@ -19,6 +19,7 @@ FOR_USERS = (
     "train",
     "generate",
     "publish",
+    "counters",
     "completion",
 )
 VERBS = (
@@ -49,6 +50,7 @@ VERBS = (
     "train",
     "generate",
     "publish",
+    "counters",
     "package",
     "numbers",
     "tables",

@@ -1,0 +1,48 @@
+"""The published table of counters: a row for each kernel of a case, in the folder of its machine."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ladder.harness.kernel_counters import KernelCounters
+from ladder.planning.plan import PlannedCase
+from ladder.records.files import write_atomically
+from ladder.store import headers, table_files
+
+TABLE = "counters"
+FILE = f"{TABLE}.csv.gz"
+
+
+def rows(item: PlannedCase, kernels: Sequence[KernelCounters], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a case; `about` has further columns, which all of them have."""
+    case = item.case
+    shared = {"experiment": item.experiment, "workload": case.workload, "variant": case.variant, "case": case.slug}
+    return [{**about, **shared, "cache": case.cache, **columns_of(kernel)} for kernel in kernels]
+
+
+def columns_of(kernel: KernelCounters) -> dict[str, Any]:
+    """The columns of a kernel."""
+    return {
+        "kernel": kernel.kernel,
+        "launches": kernel.launches,
+        "kernel_seconds": kernel.seconds,
+        "issue": kernel.issue,
+        "pipe": kernel.pipe,
+        "pipe_share": kernel.pipes[kernel.pipe],
+        **{f"{name.lower()}_share": share for name, share in kernel.memories.items()},
+        "stall": kernel.stall,
+        "stall_share": kernel.stalls.get(kernel.stall),
+    }
+
+
+def write(folder: Path | str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows of a machine into its published folder, in place of those that were there."""
+    text = pd.DataFrame(rows).to_csv(index=False, float_format="%.4g")
+    write_atomically(Path(folder) / FILE, headers.compress(headers.complete_header(text, TABLE)))
+
+
+def read(paths: Sequence[Path | str]) -> pd.DataFrame:
+    """The rows of published tables. Raises LadderError for one that can't be read."""
+    return pd.concat([pd.DataFrame(), *(table_files.read(Path(path), TABLE) for path in paths)])
