@@ -118,7 +118,8 @@ def test_counters_are_published(monkeypatch, capsys):
     of_worker = environment.of_worker
     monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": OUTPUT})
     sizes = {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": "float64"}
-    experiment = {"question": "?", "workload": "gemm", "sizes": sizes, "variants": {"blas": {"threads": 1}, "cuda_naive": {}}}
+    variants = {"blas": {"threads": 1}, "cuda_naive": {}}
+    experiment = {"question": "?", "workload": "gemm", "sizes": sizes, "variants": variants}
     Path("mine.yaml").write_text(yaml.safe_dump({"experiments": {"mine": experiment}}), encoding="utf-8")
     Path("published").mkdir()
     monkeypatch.setattr(published_index, "write", lambda folder: None)
