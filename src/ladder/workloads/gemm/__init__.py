@@ -68,6 +68,7 @@ SENSITIVITY = [
 # Up to this number of FMAs, m n k, every element is recomputed; beyond, sampled rows and projections of all elements.
 MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_ROWS = 8
+STRIP_ELEMENTS = 2**18  # of temporary arrays, which fit the caches
 MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
 
 
@@ -150,34 +151,32 @@ def check(
     with B^T (A^T x), so that every element of a large result takes part in a comparison. NumPy computes them, and the
     bound includes its rounding.
     """
-    a, b, out = (array.astype(np.float64, copy=False) for array in (inputs["a"], inputs["b"], outputs["out"]))
-    c = inputs.get("c")
-    c = None if c is None else c.astype(np.float64, copy=False)
-    a = a.T if sizes["form"] == "tn" else a
-    b = b.T if sizes["form"] == "nt" else b
+    a = inputs["a"].T if sizes["form"] == "tn" else inputs["a"]
+    b = inputs["b"].T if sizes["form"] == "nt" else inputs["b"]
+    c, out = inputs.get("c"), outputs["out"]
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     is_full = m * n * k <= MAX_FULL_CHECK_FMAS
     rows = np.arange(m) if is_full else sampled_rows(m, sizes["seed"])
-    exact_type, addend = reference_type(k, sizes["dtype"]), 0 if c is None else c[rows]
-    expected = np.einsum("ik,kj->ij", a[rows], b, dtype=exact_type) + addend
+    a_rows, addend = a[rows].astype(np.float64), 0 if c is None else c[rows].astype(np.float64)
+    exact_type = reference_type(k, sizes["dtype"])
+    expected = np.einsum("ik,kj->ij", a_rows, b, dtype=exact_type) + addend
     signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
     row_operands, column_operands = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
     directions = {} if is_full else {"row": (*row_operands, signs[:n]), "column": (*column_operands, signs[n:])}
     if has_integer_inputs(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0, rows)]
         if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums
-            scaled = out * 4.0 ** integer_bits(k + 1, sizes["dtype"])
-            checks.append(compare("whole numbers", scaled, np.rint(scaled), 0.0))
+            checks.append(compare_with_integers(out, integer_bits(k + 1, sizes["dtype"])))
         for name, operands in directions.items():
             computed, projected = projection(*operands)
             checks.append(compare(f"{name}s projected, whole numbers", computed, projected, 0.0, projected=name))
         return checks, None
     # k roundings of the products and one of the addend.
     factor = product_factor(k + 1, precision)
-    scale = np.einsum("ik,kj->ij", np.abs(a[rows]), np.abs(b)) + np.abs(addend)
+    scale = multiply(b.T, np.abs(a_rows).T, np.abs).T + np.abs(addend)
     checks = [compare("product", out[rows], expected, factor * scale, rows)]
     if precision != "tf32x3":
-        squares = np.einsum("ik,kj->ij", np.square(a[rows]), np.square(b)) + np.square(addend)
+        squares = multiply(b.T, np.square(a_rows).T, np.square).T + np.square(addend)
         random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact_type)
         checks.append(
             compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares), rows)
@@ -185,6 +184,32 @@ def check(
     for name, operands in directions.items():
         checks += projections(name, *operands, precision)
     return checks, None
+
+
+def compare_with_integers(out, bits):
+    """The Check that all elements are multiples of 4**-bits: that of the first strip of rows where some aren't."""
+    for rows in strips(out):
+        scaled = out[rows].astype(np.float64) * 4.0**bits
+        check = compare("whole numbers", scaled, np.rint(scaled), 0.0, range(rows.start, rows.stop))
+        if not check.passed:
+            break
+    return check
+
+
+def strips(matrix):
+    """Slices of a matrix's rows, of about STRIP_ELEMENTS each, so that temporary arrays stay in the caches."""
+    rows, columns = matrix.shape
+    count = max(1, STRIP_ELEMENTS // columns)
+    return [slice(start, min(start + count, rows)) for start in range(0, rows, count)]
+
+
+def multiply(matrix, other, function=lambda array: array):
+    """The product function(matrix) @ other in float64, by strips of the rows in which the matrix lies in memory."""
+    if matrix.flags.c_contiguous:
+        parts = [function(matrix[rows].astype(np.float64, copy=False)) @ other for rows in strips(matrix)]
+        return np.concatenate(parts)
+    base = matrix.T
+    return sum(function(base[rows].astype(np.float64, copy=False)).T @ other[rows] for rows in strips(base))
 
 
 def sampled_rows(m, seed):
@@ -195,7 +220,7 @@ def sampled_rows(m, seed):
 
 def projection(a, b, c, out, signs):
     """out x and A (B x) + C x, where x are the signs."""
-    return out @ signs, a @ (b @ signs) + (0 if c is None else c @ signs)
+    return multiply(out, signs), multiply(a, multiply(b, signs)) + (0 if c is None else multiply(c, signs))
 
 
 def projections(name, a, b, c, out, signs, precision):
@@ -204,10 +229,11 @@ def projections(name, a, b, c, out, signs, precision):
     Bounds include NumPy's rounding. `name` is what an element of the projection sums: a `row` or a `column`.
     """
     computed, expected = projection(a, b, c, out, signs)
-    scale, squares = np.abs(a) @ np.abs(b).sum(axis=1), np.square(a) @ np.square(b).sum(axis=1)
+    ones = np.ones(len(signs))
+    scale, squares = (multiply(a, multiply(b, ones, function), function) for function in (np.abs, np.square))
     if c is not None:
-        scale += np.abs(c).sum(axis=1)
-        squares += np.square(c).sum(axis=1)
+        scale += multiply(c, ones, np.abs)
+        squares += multiply(c, ones, np.square)
     k, n = b.shape
     check_factor = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
     bound = (product_factor(k + 1, precision) + check_factor) * scale

@@ -1,0 +1,74 @@
+"""The time of a library over that of the project's fastest variant on many shapes: a point for each, by work."""
+
+import numpy as np
+import pandas as pd
+
+from ladder.report import ratios
+from ladder.report.figures import formats, layout, looks, marks, medians, scales, theme
+
+# The precisions of variants that a library's product in a precision is compared with.
+ADMITTED = {"tf32": ("tf32", "float32")}
+COLUMNS = ["precision", "method", "flops", "ratio", "converged"]
+
+
+def figure(study, library):
+    """A band per machine with a panel per precision; in place of a drawing a sentence, without any measurement."""
+    frame = medians.samples(medians.join_tables(study.tables))
+    panels = {}
+    for name in study.machines():
+        points = points_of(frame[frame["machine"] == name], library)
+        parts = points.groupby("precision", sort=False)
+        if len(points):
+            panels[name] = [(precision, part, limits(points)) for precision, part in parts]
+    if not panels:
+        return layout.empty("products of random shapes")
+    result, _ = layout.panels(panels, fill, 1.9, 0.4)
+    drawn = {method for parts in panels.values() for _, part, _ in parts for method in part["method"]}
+    names = [name for name in looks.methods.looks() if name in drawn]
+    layout.legend(result, [layout.method_handle(name, line=False) for name in names])
+    return result
+
+
+def points_of(frame, library):
+    """A row for each shape and precision of the library: the ratio of its time to that of the fastest variant."""
+    rows = []
+    for _, problem in medians.problems(frame):
+        cases = {(first["precision"], first["method"]): part for first, part in cases_of(problem)}
+        for (precision, method), part in cases.items():
+            others = {
+                name: other
+                for (of, name), other in cases.items()
+                if name != library and of in ADMITTED.get(precision, (precision,))
+            }
+            if method == library and others:
+                best, _ = ratios.study.best_and_test_rows(others)
+                ratio = ratios.of_best(part, others)
+                rows.append((precision, best, part["flops"].iloc[0], ratio.value, True))
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values("precision", key=lambda column: column.map(order))
+
+
+def cases_of(problem):
+    """[(first row, rows)] of the cases of a problem."""
+    return [(rows.iloc[0], rows) for _, rows in problem.groupby(["variant", "case"], sort=False)]
+
+
+def order(precision):
+    """The place of a precision: the highest first."""
+    return -int(precision.strip("abcdefghijklmnopqrstuvwxyz") or 0)
+
+
+def limits(points):
+    """The limits of both axes, the same in all panels of a machine: (FLOPs, ratios)."""
+    ends = points["flops"].min() / 1.5, points["flops"].max() * 1.5
+    return ends, (min(points["ratio"].min(), 0.5) / 1.1, max(points["ratio"].max(), 2) * 1.1)
+
+
+def fill(axes, precision, points, ends):
+    """Draw the points of a panel, the line of equal times, and in the title the geometric mean."""
+    scales.log_axis(axes.xaxis, ends[0], lambda flops, _: f"$10^{{{np.log10(flops):.0f}}}$", max_ticks=6)
+    scales.log_axis(axes.yaxis, ends[1])
+    axes.axhline(1, color=theme.DARK, linewidth=0.8)
+    names = dict.fromkeys(points["method"])
+    marks.mark(axes, points, "flops", "ratio", {name: looks.look(name) for name in names})
+    mean = np.exp(np.log(points["ratio"]).mean())
+    axes.set(title=f"{precision}: {formats.three_digits(mean)} over {len(points)} shapes", xlabel="FLOP")
