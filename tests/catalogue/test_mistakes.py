@@ -19,7 +19,7 @@ from conftest import JOB_PROTOCOL, TESTS
 from ladder import devices
 from ladder.catalogue import circular_imports, locations, missing_imports, sources, trial, undefined_names, workloads
 from ladder.errors import LadderError
-from ladder.harness import comparison, profiling, ranking_session, steps, turns, worker, workers
+from ladder.harness import comparison, kernel_counters, profiling, ranking_session, steps, turns, worker, workers
 from ladder.harness.ranking import QUICK
 from ladder.planning import configuration, plan, targets
 from ladder.planning.plan import grid
@@ -678,7 +678,7 @@ def test_a_sound_check_is_planned(spmv):
 @pytest.mark.parametrize("verb", ["run", "profile", "compare"])
 def test_verbs_that_measure_refuse_a_mistake_before_a_worker_starts(spmv, monkeypatch, verb):
     edit(spmv / "__init__.py", '[sizes["seed"], round]', "")
-    for module in (workers, turns, profiling, comparison):
+    for module in (workers, turns, kernel_counters, comparison):
         monkeypatch.setattr(module, "Worker", None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})

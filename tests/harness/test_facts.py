@@ -112,7 +112,7 @@ def test_generated_inputs_are_never_staged_and_change_every_round(monkeypatch):
     staged, generated = [], []
     workload, staging = workloads.load("finding"), HOST.staging_arrays
     generate = workload.generate
-    monkeypatch.setattr(HOST, "staging_arrays", lambda arrays: staged.extend(arrays) or staging(arrays))
+    monkeypatch.setattr(HOST, "staging_arrays", lambda arrays, pinned: staged.extend(arrays) or staging(arrays))
     monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
     monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))

@@ -20,7 +20,7 @@ TIMES = {2: "twice"}
 MEDIAN = "95 %"  # by `intervals.summary`
 RATIO = f"{100 * quotients.LEVEL:.0f} %"
 # Phrases with digits or number words that don't come from the code.
-NAMES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices")
+NAMES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices", "TF32")
 
 
 def numbers_of_code():

@@ -12,7 +12,7 @@ from conftest import ROOT
 from ladder.__main__ import main
 from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError
-from ladder.store import TABLES, columns, data_package, published_index
+from ladder.store import TABLES, columns, counters, data_package, published_index
 
 PUBLISHED = ROOT / data_package.PUBLISHED_FOLDER
 PACKAGE = json.loads((PUBLISHED / data_package.FILE_NAME).read_text(encoding="utf-8"))
@@ -128,7 +128,7 @@ def test_a_damaged_table_is_named(folder, damage):
 
 
 def test_every_table_has_descriptions_and_a_key_of_described_columns():
-    assert {*columns.TABLES} == {*data_package.ROWS} == {*TABLES}
+    assert {*columns.TABLES} == {*data_package.ROWS} == {*TABLES, counters.TABLE}
     for table, key in columns.KEYS.items():
         assert {*key} <= {*columns.CASE, *columns.TABLES[table]}
 

@@ -1,20 +1,21 @@
 """The figures of matrix products."""
 
+import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
 
 from drawings import MACHINES, ceilings, draw, tables, visible_texts
 from ladder.report import figures
-from ladder.report.figures import layout
+from ladder.report.figures import formats, layout, shapes
+from ladder.report.figures.roofline import roofs_of_threads
 from ladder.store.study import Study
-from ladder.workloads.gemm.paper.roofline import roofs_of_threads
 
 
 def test_roofs_are_on_the_fewest_and_on_the_best_number_of_threads():
-    single, best = roofs_of_threads(Study({}, MACHINES[0], roofs=ceilings()))
+    single, best = roofs_of_threads(Study({}, MACHINES[0], roofs=ceilings()), "float64")
     assert single == ("1 thread", 50e9, 20e9)
     assert best == ("24 threads", 1200e9, 480e9)
-    assert roofs_of_threads(Study({}, MACHINES[0], roofs={})) == []
+    assert roofs_of_threads(Study({}, MACHINES[0], roofs={}), "float64") == []
 
 
 @pytest.mark.slow
@@ -64,3 +65,40 @@ def test_every_tiling_has_a_row_and_every_form_a_column_of_the_heat_map():
     assert rows == ["16", "8", "16", "32", *tiles, ""]
     numbers = [text.get_text() for text in axes.texts]
     assert [numbers.count(text) for text in ("1.00", "2.00", "4.00")] == [13, 13, 12]
+
+
+def measured(variant, precision, m, *seconds):
+    """The rows of a case of a product (m, 8, 8), with one sample per process."""
+    case = {"machine": "here", "workload": "gemm", "variant": variant, "precision": precision, "phase": "total"}
+    case |= {"form": "nn", "m": m, "n": 8, "k": 8, "dtype": "float64" if precision == "float64" else "float32"}
+    case |= {"case": f"{m},{precision}", "cache": "cold", "flops": 128 * m, "experiment": precision, "converged": True}
+    return [case | {"process": number, "sample": 0, "seconds": time} for number, time in enumerate(seconds)]
+
+
+def test_the_fastest_rung_of_a_shape_is_chosen_and_compared_by_other_processes():
+    rows = [
+        *measured("cublas", "float64", 5, 6.0, 6.0),
+        *measured("cuda_mma", "float64", 5, 4.0, 2.0),  # the second process chooses it, the first one is compared
+        *measured("cuda_tma", "float64", 5, 1.0, 3.0),
+        *measured("cublas", "tf32", 7, 6.0, 6.0),
+        *measured("cuda_wgmma", "tf32", 7, 8.0, 8.0),
+        *measured("cuda_packed", "float32", 7, 3.0, 3.0),  # it rounds no operands
+        *measured("cublas", "float32", 9, 6.0, 6.0),
+        *measured("cuda_wgmma", "tf32", 9, 1.0, 1.0),
+    ]
+    points = shapes.points_of(pd.DataFrame(rows).assign(method=lambda frame: frame["variant"]), "cublas")
+    found = points[["precision", "method", "flops", "ratio"]].itertuples(index=False, name=None)
+    assert [*found] == [("float64", "cuda_mma", 640, 1.5), ("tf32", "cuda_packed", 896, 2.0)]
+
+
+@pytest.mark.slow
+def test_each_precision_has_a_panel_of_shapes_and_a_mean():
+    panels = draw("gemm_shapes", tables("gemm_shapes")).axes
+    titles = [panel.get_title(loc="left") for panel in panels]
+    assert [title.split(":")[0] for title in titles] == ["float64", "float32"]  # made-up cases round no operands
+    assert all(title.endswith(" over 12 shapes") for title in titles)
+
+
+def test_ticks_are_powers_of_ten_with_a_factor():
+    assert formats.scientific(1e9) == "$10^{9}$"
+    assert formats.scientific(2.5e3) == r"$2.5 \cdot 10^{3}$"

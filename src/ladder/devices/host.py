@@ -122,8 +122,11 @@ class Host:
         # A view of `buffer` would have it as its base, but the base of a buffer isn't an array.
         return np.frombuffer(buffer.data[start : start + size], dtype).reshape(shape)
 
-    def staging_arrays(self, arrays: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
-        """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves."""
+    def staging_arrays(self, arrays: Mapping[str, Any], pinned: bool = True) -> Mapping[str, np.ndarray]:
+        """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves.
+
+        Those for a GPU are `pinned` if the copies are timed.
+        """
         return arrays
 
     def upload(self, staged: Mapping[str, np.ndarray], arrays: Mapping[str, Any]) -> None:

@@ -35,18 +35,23 @@ def profile(case, files):
     Raises LadderError if the profiler is missing or may not count.
     """
     if devices.of(case).CEILING_DEVICE == "cuda":
-        return lines_on_kernels(kernel_counters.count(case, files, find("ncu", case)))
-    soundness.require_sound(case)
-    require_preconditions(case, files[1])
-    path = find("perf", case)
+        return lines_on_kernels(count_kernels(case, files))
+    path = find("perf", case, files)
     with tempfile.TemporaryDirectory() as folder, hold_machine(case), lease_devices(case) as leases:
         log = Path(folder, "counters.csv")
         count_by_perf(case, files, path, log, leases)
         return lines_on_counts(parse_counts(log.read_text(encoding="utf-8") if log.exists() else ""))
 
 
-def find(tool, case):
-    """The path of the profiler of a case. Raises LadderError without it."""
+def count_kernels(case, files):
+    """The KernelCounters of a case on a GPU, longest first. Raises LadderError as `profile` does."""
+    return kernel_counters.count(case, files, find("ncu", case, files))
+
+
+def find(tool, case, files):
+    """The path of the profiler of a case. Raises LadderError without it, and if the case can't run."""
+    soundness.require_sound(case)
+    require_preconditions(case, files[1])
     if path := shutil.which(tool):
         return path
     raise LadderError(f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {HINTS[tool]}.")

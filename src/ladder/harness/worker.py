@@ -147,7 +147,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     precision = traits.precision(case)
     problem = make_problem(workload, case, device, variant)
     inputs = {name: array for name, array in problem.inputs.items() if name not in workload.GENERATED}
-    staged = device.staging_arrays(inputs)
+    staged = device.staging_arrays(inputs, pinned=job.phase_passes > 0)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
     intact = staged if is_compared and staged is not inputs else {}
@@ -229,7 +229,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     sampling_start = time.monotonic()
     samples = take_samples(device, run, flush, reset, job)
     state = device.state(run, sampling_start) | (device.energy(run) if job.energy else {})
-    parts = [*steps.by_phase(), device.transfers(staged, problem)]
+    parts = [*steps.by_phase(), device.transfers(staged, problem)] if job.phase_passes else []
     times_of_phases = time_phases(device, parts, reset, flush, job) if any(parts) else {"phases": []}
     trace = {"trace": run_trace(steps.trace, reset, flush, case)} if steps.trace else {}
     pause()

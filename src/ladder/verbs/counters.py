@@ -19,7 +19,7 @@ def run(options):
     from pathlib import Path
 
     from ladder.errors import LadderError, enumerate_words
-    from ladder.harness import case_files, kernel_counters, profiling
+    from ladder.harness import case_files, profiling
     from ladder.harness.progress import Progress
     from ladder.machine import description, identity, nvidia, revision
     from ladder.planning import configuration, plan, targets
@@ -41,8 +41,7 @@ def run(options):
             if item.skipped:
                 raise LadderError(f"It is skipped: {item.skipped}.")
             files = case_files.provide(item.case, Progress().say)
-            kernels = kernel_counters.count(item.case, files, profiling.find("ncu", item.case))
-            rows += counters.rows(item, kernels, about)
+            rows += counters.rows(item, profiling.count_kernels(item.case, files), about)
         except LadderError as error:
             failures[item.case.key] = str(error)
     if rows:

@@ -15,6 +15,13 @@ def power(value, _=None):
     return f"1e{round(math.log10(value))}" if value < 1 else "1"
 
 
+def scientific(value, _=None):
+    """A number as a power of ten, with a factor unless it is 1: $10^{9}$, $3 \\cdot 10^{9}$."""
+    exponent = math.floor(math.log10(value) + 1e-9)
+    factor = round(value / 10**exponent, 2)
+    return f"$10^{{{exponent}}}$" if factor == 1 else f"${factor:g} \\cdot 10^{{{exponent}}}$"
+
+
 def time(seconds, number=None):
     """A time with its unit; `number` formats its value, by default with three digits."""
     name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])

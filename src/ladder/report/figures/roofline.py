@@ -7,8 +7,30 @@ architectures", Communications of the ACM 52(4), 2009.
 import numpy as np
 
 from ladder.report.figures import formats, marks, scales, theme
+from ladder.store import rates
 
 MIN_INTENSITY = 0.1  # FLOP per byte at the left end of the axis
+
+
+def roofs_by_device(machine, dtype):
+    """The roofs of a machine's host and of its GPU, {device: [(label, FLOP/s, B/s)]}; empty without ceilings."""
+    return {"host": roofs_of_threads(machine, dtype), "cuda": roofs_of_gpu(machine, dtype)}
+
+
+def roofs_of_threads(machine, dtype):
+    """The roofs on the fewest threads with both ceilings and on those with the highest FLOP/s."""
+    memory = rates.bandwidths(machine)
+    products = {threads: rates.products(machine, dtype, threads) for threads in memory}
+    roofs = [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
+    extremes = dict.fromkeys((roofs[0], max(roofs, key=lambda roof: roof[1]))) if roofs else ()
+    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in extremes]
+
+
+def roofs_of_gpu(machine, dtype):
+    """The roofs of a GPU with tensor cores and without them."""
+    bandwidth, products = rates.gpu_bandwidth(machine), rates.products(machine, dtype, device="cuda")
+    roofs = [("cuBLAS", products), ("no tensor cores", rates.multiply_adds(machine, dtype, "cuda"))]
+    return [(label, rate, bandwidth) for label, rate in roofs if rate and bandwidth]
 
 
 def fill(axes, title, roofs, cases):

@@ -4,29 +4,29 @@ import numpy as np
 import pandas as pd
 
 from ladder.report import ratios
-from ladder.report.figures import formats, layout, looks, marks, medians, scales, theme
+from ladder.report.figures import formats, layout, looks, marks, medians, methods, scales, theme
+from ladder.store import study
 
 # The precisions of variants that a library's product in a precision is compared with.
 ADMITTED = {"tf32": ("tf32", "float32")}
 COLUMNS = ["precision", "method", "flops", "ratio", "converged"]
 
 
-def figure(study, library):
+def figure(results, library):
     """A band per machine with a panel per precision; in place of a drawing a sentence, without any measurement."""
-    frame = medians.samples(medians.join_tables(study.tables))
+    frame = medians.samples(medians.join_tables(results.tables))
     panels = {}
-    for name in study.machines():
+    for name in results.machines():
         points = points_of(frame[frame["machine"] == name], library)
         parts = points.groupby("precision", sort=False)
         if len(points):
             panels[name] = [(precision, part, limits(points)) for precision, part in parts]
     if not panels:
         return layout.empty("products of random shapes")
-    result, _ = layout.panels(panels, fill, 1.9, 0.4)
+    drawing, _ = layout.panels(panels, fill, 1.9, 0.4)
     drawn = {method for parts in panels.values() for _, part, _ in parts for method in part["method"]}
-    names = [name for name in looks.methods.looks() if name in drawn]
-    layout.legend(result, [layout.method_handle(name, line=False) for name in names])
-    return result
+    layout.legend(drawing, [layout.method_handle(name, line=False) for name in methods.sort_methods(drawn)])
+    return drawing
 
 
 def points_of(frame, library):
@@ -41,10 +41,11 @@ def points_of(frame, library):
                 if name != library and of in ADMITTED.get(precision, (precision,))
             }
             if method == library and others:
-                best, _ = ratios.study.best_and_test_rows(others)
-                ratio = ratios.of_best(part, others)
-                rows.append((precision, best, part["flops"].iloc[0], ratio.value, True))
-    return pd.DataFrame(rows, columns=COLUMNS).sort_values("precision", key=lambda column: column.map(order))
+                best, tested = study.best_and_test_rows(others)
+                rows.append((precision, best, part["flops"].iloc[0], ratios.of(part, tested).value, True))
+    return pd.DataFrame(rows, columns=COLUMNS).sort_values(
+        "precision", key=lambda column: column.map(order), kind="stable"
+    )
 
 
 def cases_of(problem):
@@ -65,7 +66,7 @@ def limits(points):
 
 def fill(axes, precision, points, ends):
     """Draw the points of a panel, the line of equal times, and in the title the geometric mean."""
-    scales.log_axis(axes.xaxis, ends[0], lambda flops, _: f"$10^{{{np.log10(flops):.0f}}}$", max_ticks=6)
+    scales.log_axis(axes.xaxis, ends[0], formats.scientific, max_ticks=6)
     scales.log_axis(axes.yaxis, ends[1])
     axes.axhline(1, color=theme.DARK, linewidth=0.8)
     names = dict.fromkeys(points["method"])

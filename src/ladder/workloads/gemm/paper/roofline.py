@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from ladder.report.figures import formats, layout, medians, methods, roofline
-from ladder.store import rates
+from ladder.report.figures import layout, medians, methods, roofline
 
 TITLE = "Roofline from measured ceilings"
 CATEGORY = "Machine"
@@ -25,7 +24,7 @@ def draw(study):
     panels, tables = {}, study.study.tables
     for name in study.study.machines():
         machine = study.study.for_machine(name)
-        for device, roofs in (("host", roofs_of_threads(machine)), ("cuda", roofs_of_gpu(machine))):
+        for device, roofs in roofline.roofs_by_device(machine, DTYPE).items():
             groups = zip(GROUPS[device], PROBLEMS, strict=True)
             points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])
             if roofs and len(points):
@@ -37,22 +36,6 @@ def draw(study):
     handles = [layout.method_handle(method, line=False) for method in methods.sort_methods(all_points["method"])]
     layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)
     return figure
-
-
-def roofs_of_threads(machine):
-    """Roofs on the fewest threads with both ceilings and on those with the highest FLOP/s: [(label, FLOP/s, B/s)]."""
-    memory = rates.bandwidths(machine)
-    products = {threads: rates.products(machine, DTYPE, threads) for threads in memory}
-    roofs = [(threads, rate, memory[threads]) for threads, rate in products.items() if rate]
-    extremes = dict.fromkeys((roofs[0], max(roofs, key=lambda roof: roof[1]))) if roofs else ()
-    return [(formats.threads(threads), flops, bandwidth) for threads, flops, bandwidth in extremes]
-
-
-def roofs_of_gpu(machine):
-    """The roofs of a GPU with tensor cores and without them."""
-    bandwidth, products = rates.gpu_bandwidth(machine), rates.products(machine, DTYPE, device="cuda")
-    roofs = [("cuBLAS", products), ("no tensor cores", rates.multiply_adds(machine, DTYPE, "cuda"))]
-    return [(label, rate, bandwidth) for label, rate in roofs if rate and bandwidth]
 
 
 def fastest(tables, machine):

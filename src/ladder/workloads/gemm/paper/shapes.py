@@ -5,9 +5,9 @@ from ladder.report.figures import shapes
 TITLE = "Products of random shapes on a GPU"
 CATEGORY = "GEMM"
 CAPTION = """\
-The time of cuBLAS over that of our fastest rung on random shapes, by precision: above 1 the rung is faster. Titles have
-the geometric mean. The sides are log-uniform from a seed, in all three forms. One process chooses the rung, another one
-compares it with cuBLAS. Where cuBLAS rounds operands to TF32, rungs that don't take part too.
+The time of cuBLAS over that of our fastest rung on random shapes, by precision: above the line the rung is faster. The
+titles have the geometric mean. The sides are log-uniform from a seed, in every form. One process chooses the
+rung, another one compares it with cuBLAS. Where cuBLAS rounds operands to TF32, rungs that don't take part too.
 """
 EXPERIMENTS = ("gemm_shapes_float64", "gemm_shapes_float32", "gemm_shapes_tf32")
 
