@@ -163,6 +163,7 @@ class Study:
             "machine": "here",
             "cores": 2,
             "protocol": PROTOCOL,
+            "sensitivity": "first",
             "variant_folders": ["tests/variants"],
             "experiments": dict.fromkeys(project_experiments),
         }
