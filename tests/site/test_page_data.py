@@ -99,8 +99,8 @@ def test_the_file_of_every_process_has_its_samples(study, rows):
 
 def test_a_source_says_when_and_by_which_processors(study):
     by_name = {source["name"]: source for source in sources.rows(study)}
-    machine, (campaign, about) = "nvidia-h200-x2 (published)", next(iter(study.campaigns.items()))
-    assert by_name[campaign]["when"].startswith(about["campaign"]["began"][:10])
+    machine, (campaign, publication) = "nvidia-h200-x2 (published)", next(iter(study.campaigns.items()))
+    assert by_name[campaign]["when"].startswith(publication["campaign"]["began"][:10])
     assert by_name[machine]["gpus"] == "2 × NVIDIA H200"
     assert "2026-11-27" in by_name[machine]["when"]
     assert by_name["amd-epyc-2c (published)"]["gpus"] is None
