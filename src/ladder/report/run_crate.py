@@ -56,7 +56,7 @@ def document(root, workflow, configuration, results, began=None, ended=None):
     main, *rules = (file_entity(root, path) for path in workflow)
     settings = file_entity(root, configuration) | {"exampleOfWork": reference(parameter_id(configuration))}
     outputs = [folder_entity(root, path) if Path(path).is_dir() else file_entity(root, path) for path in results]
-    # Formal parameters are what the workflow makes for readers, files at the top level; folders have the data behind it.
+    # Formal parameters are what the workflow makes for readers: files at the top level. Folders have the data behind.
     top_level_files = [entity for entity in outputs if "/" not in entity["@id"]]
     for entity in top_level_files:
         entity["exampleOfWork"] = reference(parameter_id(entity["@id"]))
