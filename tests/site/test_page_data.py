@@ -242,7 +242,7 @@ def test_missing_cases_are_counted_by_machine_and_reason(study):
     frames = [tables["missing"] for tables in study.tables.values() if len(tables["missing"])]
     assert sum(row["count"] for row in page_rows) == len(pd.concat(frames).drop_duplicates(["machine", *CASE]))
     assert all(sum(row["workloads"].values()) == row["count"] for row in page_rows)
-    assert not [row["why"] for row in page_rows if row["why"].endswith("had")]  # the wording of early publications
+    assert not [row["why"] for row in page_rows if row["why"].endswith("had")]  # that of tables published early
 
 
 def claim(verdict, now=None, min_ratio=1.0, max_ratio=None, group="directions", text="a claim"):
