@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import gc
 import inspect
 import json
 import os
@@ -84,6 +85,25 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="requires an NVIDIA GPU"))
 
 
+# The garbage collector takes half a second for the modules and tests of a process, which live until its end. So it runs
+# neither while tests are collected nor over what exists then, or over what a file's tests leave behind, such as caches.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def disable_code_cache():
     """Don't cache walks along imports: tests patch the walk itself, which the cache's key doesn't see."""
@@ -143,6 +163,7 @@ class Study:
             "machine": "here",
             "cores": 2,
             "protocol": PROTOCOL,
+            "sensitivity": "first",
             "variant_folders": ["tests/variants"],
             "experiments": dict.fromkeys(project_experiments),
         }

@@ -78,7 +78,7 @@ def compiled_count(case):
         pytest.param(product("openmp", 2, form="nt", dtype="float32"), marks=pytest.mark.slow),
         pytest.param(product("interchanged", 2, form="nn"), marks=pytest.mark.slow),
         triad(),
-        pytest.param(product("tiled", 2, form="tn"), marks=pytest.mark.slow),
+        pytest.param(product("tiled", 2, form="tn"), marks=pytest.mark.exhaustive),
         pytest.param(training("blas", activation="relu", dtype="float32"), marks=pytest.mark.slow),
         pytest.param(training("tiled", activation="sigmoid"), marks=pytest.mark.slow),
     ],

@@ -10,6 +10,7 @@ from ladder.build import binaries
 from ladder.catalogue import imports, locations, sources, traits
 from ladder.planning import configuration, plan, targets
 
+pytestmark = pytest.mark.xdist_group("test_edits")  # one worker, so that the fingerprints before edits are found once
 HOST_DEVICES, GPU_DEVICES = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 
 

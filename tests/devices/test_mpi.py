@@ -483,7 +483,7 @@ def products(ranks, *arguments):
 
 @pytest.mark.slow
 @needs_mpi
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("ranks", [1, 3, pytest.param(4, marks=pytest.mark.exhaustive)])
 def test_products_are_right_at_every_size_and_mode(ranks):
     result = products(ranks)
     assert result.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], result.stderr

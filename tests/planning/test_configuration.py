@@ -344,6 +344,15 @@ def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
     assert configuration.load([tmp_path / "marked.yaml"])["experiments"] == {}
 
 
+def test_what_one_reader_changes_no_other_sees(tmp_path):
+    """A text is parsed once, since a run reads its configuration several times."""
+    (tmp_path / "file.yaml").write_text("experiments: {}")
+    yaml_files.read(tmp_path / "file.yaml")["experiments"]["other"] = None
+    assert yaml_files.read(tmp_path / "file.yaml") == {"experiments": {}}
+    (tmp_path / "file.yaml").write_text("machine: here")
+    assert yaml_files.read(tmp_path / "file.yaml") == {"machine": "here"}
+
+
 def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: True)
     shipped = [ROOT / "config/config.yaml", ROOT / "config/smoke.yaml"]

@@ -172,6 +172,7 @@ def test_the_paper_fits_the_page_whatever_was_measured(papers, name):
     assert pdf.read_bytes()[:4] == b"%PDF"
 
 
+@pytest.mark.slow
 @needs_latex
 @pytest.mark.skipif(not shutil.which("pdftotext"), reason="pdftotext isn't installed")
 def test_the_text_states_what_was_not_measured(papers):

@@ -201,7 +201,9 @@ def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(script, ca
 @pytest.mark.slow
 def test_shapes_are_measured_and_written(script, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["shapes.py", "--seed", "2", "--count", "2", "--csv", "shapes.csv"])
+    monkeypatch.setattr(
+        "sys.argv", ["shapes.py", "--workload", "gemv", "--seed", "6", "--count", "2", "--csv", "shapes.csv"]
+    )
     script("shapes").main()
     assert "all              2 shapes" in capsys.readouterr().out
     header, *rows = (tmp_path / "shapes.csv").read_text(encoding="utf-8").splitlines()

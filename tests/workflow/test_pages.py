@@ -20,6 +20,7 @@ from ladder.verbs import VERBS
 sys.path.insert(0, str(ROOT / "docs"))
 from reference_pages import contents, generated, markdown, rules
 
+pytestmark = pytest.mark.xdist_group("test_pages")  # one worker, so that the documentation is built once
 PAGES = ("columns", "configuration", "contracts", "rules", "variants", "verbs")
 START = "docs/README.html"
 

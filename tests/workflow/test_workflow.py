@@ -447,8 +447,8 @@ def run(options):
     [
         ("data", "results/data/digits/train-images-idx3-ubyte"),
         ("sensitivity", "results/sensitivity.csv"),
-        ("collect", "results/tables/one/samples.csv"),
-        ("publish", "publish"),
+        pytest.param("collect", "results/tables/one/samples.csv", marks=pytest.mark.exhaustive),
+        pytest.param("publish", "publish", marks=pytest.mark.exhaustive),
     ],
 )
 def test_every_verb_dies_with_its_run_and_so_does_what_it_started(finished_study, verb, target):

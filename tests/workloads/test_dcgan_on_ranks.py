@@ -56,8 +56,8 @@ def late_gpus(fake_gpus, monkeypatch):
     [
         pytest.param(1, None, marks=pytest.mark.slow),
         pytest.param(3, None, marks=pytest.mark.slow),
-        pytest.param(2, 1, marks=pytest.mark.slow),
-        pytest.param(3, 1, marks=pytest.mark.slow),
+        pytest.param(2, 1, marks=pytest.mark.exhaustive),
+        pytest.param(3, 1, marks=pytest.mark.exhaustive),
         pytest.param(4, 2, marks=pytest.mark.slow),
     ],
 )

@@ -4,6 +4,8 @@ The loader is stricter than YAML 1.1. It refuses texts that YAML reads otherwise
 or `0100`, which YAML reads as 64, and its messages name both readings.
 """
 
+import copy
+import functools
 import json
 import re
 import sys
@@ -138,6 +140,12 @@ def parse(text: str, name: str) -> Any:
 
 
 def load(text: str) -> Any:
+    """The value of a text, the caller's own: a run reads its configuration several times, and YAML is slow to parse."""
+    return copy.deepcopy(shared_value(text))
+
+
+@functools.lru_cache(maxsize=8)
+def shared_value(text: str) -> Any:
     """The value of a text in JSON, such as the report's configuration, else in YAML, which would read 1e-05 as text."""
     try:
         return json.loads(text, object_pairs_hook=mapping)

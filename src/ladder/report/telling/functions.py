@@ -108,12 +108,6 @@ def efficiency(chapter, selection, column):
     return ratios.efficiency(require_measured(speedup if number > 1 else None), number)
 
 
-def phase_share(chapter, selection, name):
-    """The share of a phase in the call; raises NotMeasured if the phases don't add up to the call."""
-    times = chapter_study.phase_times_of_call(chapter.rows(selection), chapter.phases(selection))
-    return percent(require_measured(times.get(name)) / sum(times.values()), 2)
-
-
 def preparation(chapter, selection):
     """The median time of the preparation before the first call."""
     return seconds(require_measured(study.median_time(chapter.phases(selection, outside=True))), 2)

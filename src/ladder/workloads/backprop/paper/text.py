@@ -1,16 +1,23 @@
 """Functions of this chapter's text in addition to those of every chapter."""
 
 from ladder.report import latex
-from ladder.report.telling.functions import largest
+from ladder.report.telling.functions import largest, ratio_of_verdicts
 from ladder.report.telling.lines import select
 from ladder.store import rates
 from ladder.store.study import median_time
 from ladder.workloads.backprop import cost
+from ladder.workloads.backprop.paper.claims import CHANGE_AND_REST
 from ladder.workloads.backprop.paper.lines import SIZE
 
 ERROR_OF_MEAN = 0.45  # of an image if a network predicts the mean, 0.1 for every digit: 0.5 (0.9^2 + 9 0.1^2)
 TRAININGS = (select("tuned", "learning"), select("numpy_loop", "learning"), select("cuda_fused", "learning on a GPU"))
 FLOPS = cost({"rate": 1.0, "momentum": 0.8, **SIZE}).flops / SIZE["images"]  # of an image in an epoch
+
+
+def share_of_weight_change(study):
+    """The share of the weight change in an epoch of `before`, on the machine on which the verdict rests."""
+    ratio = ratio_of_verdicts(study, *CHANGE_AND_REST).value
+    return latex.percent(ratio / (1 + ratio), 2)
 
 
 def efficiency_of_products(study):
