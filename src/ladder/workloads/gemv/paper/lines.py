@@ -4,8 +4,7 @@ from functools import partial
 
 from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source
 
-DTYPE = "float64"
-UNIT, GIGABYTE = "Gigabyte", 1e9  # the unit of the ladder, and its bytes
+DTYPE, UNIT, GIGABYTE = "float64", "Gigabyte", 1e9  # GIGABYTE: the bytes of UNIT, the ladder's unit
 # The claims are about matrices far larger than any cache. Sizes that several sources share:
 MEDIUM, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
 OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
