@@ -12,7 +12,7 @@ SHAPE, STRIDES, BOX = (512, 5, 4), (1024, 5120), (64, 8, 6)
 
 
 def driver_returning(status, calls):
-    """A stand-in for the driver: it appends the arguments of a call to `calls`, and returns a status."""
+    """The loader of a stand-in for the driver, which appends a call's arguments to `calls` and returns `status`."""
 
     def encode(*arguments):
         calls.append(arguments)
@@ -34,10 +34,17 @@ def test_a_tensor_map_is_aligned_and_describes_every_axis(monkeypatch):
     assert [tuple(axes) for axes in (shape, strides, box, steps)] == [SHAPE, STRIDES, BOX, (1, 1, 1)]
     # Values of cuda.h: UINT16, not interleaved, a swizzle of 128 bytes, promotion to lines of 256 bytes, zeros outside.
     assert (dtype, *modes) == (1, 0, 3, 3, 0)
-    tensor_map.encode(4096, np.dtype("float32"), SHAPE, STRIDES, BOX)
-    assert calls[1][1] == 7, "FLOAT32"
-    tensor_map.encode(4096, np.dtype("float64"), SHAPE, STRIDES, BOX)
-    assert calls[2][1] == 8, "FLOAT64"
+
+
+@pytest.mark.parametrize(  # values of CUtensorMapDataType in cuda.h
+    ("element_type", "value"),
+    [(np.dtype("uint16"), 1), (np.dtype("float32"), 7), (np.dtype("float64"), 8), ("tf32", 11)],
+)
+def test_a_tensor_map_has_its_element_type(monkeypatch, element_type, value):
+    calls = []
+    monkeypatch.setattr(driver, "library", driver_returning(0, calls))
+    tensor_map.encode(4096, element_type, SHAPE, STRIDES, BOX)
+    assert calls[0][1] == value
 
 
 def test_a_refusal_of_the_driver_is_an_error(monkeypatch):

@@ -176,7 +176,7 @@ def test_without_a_gpu_there_is_an_error():
 
 
 NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
-# The error, or a part of it, for each fault of tests/fake_cupy/cupy.py.
+# A part of the error for each fault of tests/fake_cupy/cupy.py.
 FAULTS = {
     "driver": "There is no GPU to work on: CUDA reports cudaErrorInsufficientDriver: CUDA driver version is "
     "insufficient; update the driver, 580.1.",
@@ -185,7 +185,6 @@ FAULTS = {
     "arrays": "(Out of memory allocating 8,192 bytes (allocated so far: 4,096 bytes)): 1000 of 5000 bytes are free. "
     "Lower the sizes",
     "launch": "(CUDA_ERROR_OUT_OF_MEMORY: out of memory): 1000 of 5000 bytes are free. Lower the sizes",
-    "nothing": "elements of the result 'out' are NaN",  # its kernels do nothing
 }
 
 
@@ -215,27 +214,33 @@ def refusal_of(tmp_path, case=NAIVE, **variables):
 
 
 @pytest.mark.parametrize(
-    "fault", [name if name in ("driver", "nothing") else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
+    "fault", [name if name == "driver" else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
 )
 def test_every_fault_of_a_gpu_is_an_error_of_one_line(fake_gpus, tmp_path, fault):
     fake_gpus(1)
     assert FAULTS[fault] in refusal_of(tmp_path, LADDER_FAULT=fault)
 
 
+def test_a_kernel_that_does_nothing_is_an_error_of_one_line(fake_gpus, tmp_path):
+    fake_gpus(1)
+    assert "elements of the result 'out' are NaN" in refusal_of(tmp_path, LADDER_FAULT="none")
+
+
 def test_measuring_without_a_gpu_is_an_error_of_one_line(tmp_path):
-    refusal = refusal_of(tmp_path, LADDER_FAULT="nothing", CUDA_VISIBLE_DEVICES="")
+    refusal = refusal_of(tmp_path, LADDER_FAULT="none", CUDA_VISIBLE_DEVICES="")
     assert refusal == "ladder measure: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
-def case_unjoined(joined):
-    """The case of a variant that leaves work in another stream, for which the current stream waits if `joined`."""
+def case_with_side_stream(joined):
+    """The case of a variant that leaves work in a side stream, for which the current stream waits if `joined`."""
     sizes = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm"
     return "gemm", "wrong_unjoined", f"{sizes},joined={joined}"
 
 
 def test_work_in_a_stream_that_is_not_waited_for_is_refused(fake_gpus, tmp_path):
     fake_gpus(1)
-    refusal = refusal_of(tmp_path, case_unjoined("no"), LADDER_FAULT="none", LADDER_VARIANTS=str(TESTS / "variants"))
+    variables = {"LADDER_FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
+    refusal = refusal_of(tmp_path, case_with_side_stream("no"), **variables)
     assert "The GPU keeps working for 0." in refusal
     assert "the variant leaves work in a stream for which the current one doesn't wait" in refusal
 
@@ -251,7 +256,7 @@ def test_work_in_a_stream_that_is_not_waited_for_is_refused(fake_gpus, tmp_path)
 def test_energy_is_measured_if_it_is_requested_and_counted(fake_gpus, tmp_path, state, is_requested):
     fake_gpus(1, clock=1980, **state)
     variables = {"LADDER_FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
-    result = run(tmp_path, case_unjoined("yes"), PROTOCOL | {"energy": is_requested}, **variables)
+    result = run(tmp_path, case_with_side_stream("yes"), PROTOCOL | {"energy": is_requested}, **variables)
     assert result.returncode == 0, result.stderr
     (process,) = record.read(tmp_path / "record.json")["processes"]
     assert process["state"].pop("clock") == 1980

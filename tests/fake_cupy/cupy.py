@@ -2,7 +2,7 @@
 
 A stream runs its work only when the host waits for it, so a missing wait shows as a wrong result. NCCL sends by MPI,
 and NumPy replaces cuBLAS; kernels do nothing, and a `matmul` takes 10 ms. CUDA_VISIBLE_DEVICES lists the GPUs. The
-variable LADDER_FAULT selects what fails, with CuPy's exceptions and CUDA's messages.
+variable LADDER_FAULT, one of FAULTS, selects what fails, with CuPy's exceptions and CUDA's messages.
 """
 
 import ctypes
@@ -18,7 +18,10 @@ import numpy as np
 
 from ladder.workloads.gemv import gpus, nccl_cublas
 
+# What can fail: the driver, the search for a GPU, the allocation of an array, the launch of a kernel.
+FAULTS = ("none", "driver", "device", "arrays", "launch")
 FAULT = os.environ.get("LADDER_FAULT", "none")
+assert FAULT in FAULTS, f"LADDER_FAULT={FAULT} is unknown; known are {FAULTS}"
 CACHE_BYTES = 2**20
 FREE_BYTES, TOTAL_BYTES = 1000, 5000
 
@@ -42,6 +45,7 @@ class Array(np.ndarray):
 
     def set(self, values, stream=None):
         if stream is None:
+            current().synchronize()
             return np.copyto(self, values)
         assert not stream.capture, "CuPy refuses to copy from the host while capturing"
         stream.submit(lambda: np.copyto(self, values))
@@ -49,7 +53,9 @@ class Array(np.ndarray):
     def get(self, out=None, stream=None, blocking=True):
         if stream is None:
             current().synchronize()
-            return np.array(self)
+            out = np.empty(self.shape, self.dtype) if out is None else out
+            np.copyto(out, self)
+            return out
         assert not blocking
         assert not stream.capture
         stream.submit(lambda: np.copyto(out, self))
@@ -144,9 +150,9 @@ class Stream:
 
     def begin_capture(self):
         assert not captured_streams
-        self.join()
+        self.join_capture()
 
-    def join(self):
+    def join_capture(self):
         self.capture = Queue(is_graph=True)
         captured_streams.append(self)
 
@@ -164,7 +170,7 @@ class Stream:
 
     def wait_event(self, event):
         if event.queue.is_graph and not self.capture:
-            self.join()
+            self.join_capture()
         assert event.queue.is_graph == bool(self.capture), "CUDA refuses a graph that waits for what isn't in it"
         self.submit(Wait(event.queue, event.end))
 
@@ -215,6 +221,7 @@ def synchronize(gpu):
 
 
 NCCL_TYPES = {7: ctypes.c_float, 8: ctypes.c_double}
+UNIQUE_ID = "the only communicator"
 message_group = None
 
 
@@ -223,11 +230,11 @@ def array_at(pointer, count, kind):
 
 
 class NcclCommunicator:
-    def __init__(self, size, name, rank):
+    def __init__(self, size, unique_id, rank):
         from mpi4py import MPI
 
         self.world = MPI.COMM_WORLD.Dup()
-        assert (size, rank, name) == (self.world.size, self.world.rank, "name")
+        assert (size, rank, unique_id) == (self.world.size, self.world.rank, UNIQUE_ID)
 
     def submit(self, stream, begin):
         """Submit work; `begin` starts a message and returns its request. Messages of a group begin together."""
@@ -279,7 +286,7 @@ def launch(*arguments, **options):
 
 
 def RawKernel(source, name):
-    return lambda *arguments: None
+    return launch
 
 
 def RawModule(path, enable_cooperative_groups=False):
@@ -312,7 +319,7 @@ def bus_id(number):
 nccl = ModuleType("cupy.cuda.nccl")
 nccl.available = True
 nccl.NCCL_FLOAT32, nccl.NCCL_FLOAT64 = 7, 8
-nccl.get_unique_id = lambda: "name"
+nccl.get_unique_id = lambda: UNIQUE_ID
 nccl.NcclCommunicator, nccl.groupStart, nccl.groupEnd = NcclCommunicator, group_start, group_end
 
 cuda = ModuleType("cupy.cuda")

@@ -1,4 +1,4 @@
-"""Why cases are skipped: as data and as sentences, those of early publications too."""
+"""Why cases are skipped: as data and as sentences, which tables that were published early word differently."""
 
 import pytest
 
@@ -14,6 +14,6 @@ def test_a_sentence_is_parsed_to_its_reason(kind):
     assert reasons.parse(str(reason)) == reason
 
 
-def test_sentences_of_early_publications_are_read():
+def test_sentences_of_tables_that_were_published_early_are_parsed():
     assert reasons.parse("needs 8 cores, 2 to be had") == SkipReason("cores", "8", "2")
     assert str(reasons.parse("descent/scipy_cg takes algorithm cg or jacobi only")).endswith("jacobi only")

@@ -140,6 +140,8 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
         r"as claimed\unconverged{}",
         "a cause",
     ]
+    unknown = Ratio(3.0, 2.9, 3.1, (), Spread(2, math.nan, math.nan, 1))  # a campaign has a single process
+    assert verdict_table.spread(unknown) == "2"
     cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
     assert cells[-1] == "too few processes"
     noisy = verdict_table.cells(claim(Ratio(2.0, 0.05, 80.0)))

@@ -63,7 +63,7 @@ def test_a_document_that_is_not_there_is_asked_for(tmp_path):
         proof.faults(tmp_path / "paper")
 
 
-def test_a_box_stands_out_from_more_than_a_point_on():
+def test_a_box_is_a_fault_if_it_is_more_than_a_point_too_large():
     log = r"""
 Overfull \hbox (1.0pt too wide) in paragraph at lines 3--4
 Overfull \hbox (1.01pt too wide) in paragraph at lines 5--6

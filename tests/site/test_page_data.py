@@ -99,8 +99,8 @@ def test_the_file_of_every_process_has_its_samples(study, rows):
 
 def test_a_source_says_when_and_by_which_processors(study):
     by_name = {source["name"]: source for source in sources.rows(study)}
-    machine, (campaign, about) = "nvidia-h200-x2 (published)", next(iter(study.campaigns.items()))
-    assert by_name[campaign]["when"].startswith(about["campaign"]["began"][:10])
+    machine, (campaign, publication) = "nvidia-h200-x2 (published)", next(iter(study.campaigns.items()))
+    assert by_name[campaign]["when"].startswith(publication["campaign"]["began"][:10])
     assert by_name[machine]["gpus"] == "2 × NVIDIA H200"
     assert "2026-11-27" in by_name[machine]["when"]
     assert by_name["amd-epyc-2c (published)"]["gpus"] is None
@@ -242,7 +242,7 @@ def test_missing_cases_are_counted_by_machine_and_reason(study):
     frames = [tables["missing"] for tables in study.tables.values() if len(tables["missing"])]
     assert sum(row["count"] for row in page_rows) == len(pd.concat(frames).drop_duplicates(["machine", *CASE]))
     assert all(sum(row["workloads"].values()) == row["count"] for row in page_rows)
-    assert not [row["why"] for row in page_rows if row["why"].endswith("had")]  # the wording of early publications
+    assert not [row["why"] for row in page_rows if row["why"].endswith("had")]  # that of tables published early
 
 
 def claim(verdict, now=None, min_ratio=1.0, max_ratio=None, group="directions", text="a claim"):

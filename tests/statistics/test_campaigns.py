@@ -16,8 +16,8 @@ from ladder.statistics.verdicts import outcome_of
 
 STUDIES = 1000
 MAX_ERROR_RATE = 0.01
-# Standard deviations of logarithms: of GPUs and of campaigns as a whole, which both sides of a ratio share; of a case
-# on one GPU and in one campaign, which they don't share.
+# Standard deviations of logarithms. Both sides of a ratio share the effects of GPU and campaign; those of a case on a
+# GPU and of a case in a campaign are independent for each side.
 GPU, CAMPAIGN, CASE_ON_GPU, CASE_IN_CAMPAIGN = 0.08, 0.02, 0.02, 0.01
 # The slow state of a process, its probability, and the standard deviation within a state.
 SLOW_STATE, SLOW_PROBABILITY, JITTER = math.log(20.4 / 18.8), 0.3, 0.002
@@ -82,7 +82,10 @@ def test_verdicts_are_given():
 
 
 def test_one_gpu_says_nothing_about_others():
-    """The interval of processes holds for its GPU, and excludes the ratio over all GPUs far too often."""
+    """The interval of processes holds for its campaign only: it excludes the ratio over all GPUs far too often.
+
+    It does so even if the case has no effect of its own on a GPU, since effects of the campaign remain.
+    """
     assert np.mean([not ratio.low <= 1 <= ratio.high for ratio in ratios(1)]) > 5 * MAX_ERROR_RATE
     outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(1, case_on_gpu=0.0)]
     assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) > MAX_ERROR_RATE
@@ -138,6 +141,18 @@ def test_a_ratio_without_a_campaign_is_refused():
 )
 def test_campaigns_with_few_processes_count_only_where_few_have_many(counts, names):
     assert campaigns_that_count(counts) == list(names)
+
+
+@pytest.mark.parametrize("numbers", [(1, 1), (1, MIN_PROCESSES)])
+def test_with_a_single_process_the_components_of_the_variance_are_unknown(numbers):
+    rng = np.random.default_rng(3)
+    full, single = (
+        campaign_ratio(*(np.exp(0.01 * rng.standard_normal((number, 2))) for number in side_numbers))
+        for side_numbers in ((MIN_PROCESSES, MIN_PROCESSES), numbers)
+    )
+    spread = ratio_over_campaigns([full, single]).spread
+    assert math.isnan(spread.sd_within)
+    assert math.isnan(spread.sd_between)
 
 
 def test_a_spread_has_the_fewest_processes_of_a_side():

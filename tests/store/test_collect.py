@@ -60,7 +60,10 @@ class Machine:
         return {"experiment": experiment, "cases": self.cases}
 
     def add(self, case, left_out=None, recorded=True, commit=None, protocol=None, **process):
-        """Plan a case and, if it is `recorded`, write its record; `process` changes values of the first process."""
+        """Plan a case; if it is `recorded` and planning doesn't skip it for the reason `left_out`, write its record.
+
+        `commit` and `protocol` replace the template's in the record, and `process` values of its first process.
+        """
         plan_entry = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
         self.cases.append(plan_entry)
         if recorded and not left_out:
@@ -94,7 +97,7 @@ def other_machine(real_record):
     return Machine(real_record, "there")
 
 
-def tables(plan, *published_folders):
+def collect_and_load(plan, *published_folders):
     collect.collect(plan, "tables", published_folders)
     return table_files.load("tables")
 
@@ -124,7 +127,7 @@ def test_the_columns_of_the_tables(local, real_record):
     local.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
     local.add(case_of(64), left_out="needs 64 cores, 2 available")
     local.add(case_of(2), recorded=False)
-    frames = tables(local.plan())
+    frames = collect_and_load(local.plan())
     facts = ["device", "converged", "flops", "bytes", "precision", "commit"]
     facts += ["campaign", "host", "process", "threads_found"]
     assert list(frames["samples"]) == [*CASE_COLUMNS, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
@@ -149,7 +152,7 @@ def test_the_columns_of_the_tables(local, real_record):
 def test_the_cache_and_the_variables_of_a_case_are_columns_in_every_table(local):
     warm = replace(case_of(1), cache="warm", variables={"NUMBA_OPT": "0"})
     local.add(warm).add(case_of(1)).add(replace(warm, variables={"NUMBA_OPT": "1"}), recorded=False)
-    frames = tables(local.plan())
+    frames = collect_and_load(local.plan())
     measured, not_measured = [["warm", 0], ["cold", -1]], [["warm", 1]]
     for name, expected in (("samples", measured), ("checks", measured), ("missing", not_measured)):
         rows = frames[name].drop_duplicates("case")[["cache", "NUMBA_OPT"]]
@@ -160,7 +163,7 @@ def test_a_gpu_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
     phases, throttled = [{"gather": 0.5}], {"reasons": ["sw_power_cap"], "joules": 0.75, "sustained": 2.5}
     local.add(case_of(1), samples=[1.0, 2.0], phases=phases, state=throttled, setup=3.0, first=0.5)
     local.add(case_of(2), samples=[1.0], state={"reasons": []})
-    samples = tables(local.plan())["samples"]
+    samples = collect_and_load(local.plan())["samples"]
     calls = samples[samples["phase"] == "total"]
     assert calls["throttled"].tolist() == [True, True, False]
     assert calls["joules"].fillna(-1).tolist() == [0.75, 0.75, -1]
@@ -171,7 +174,7 @@ def test_a_gpu_s_state_becomes_columns_and_energy_is_that_of_whole_runs(local):
 
 def test_processes_that_were_set_up_together_have_no_cold_start(local):
     local.add(case_of(1)).add(case_of(2), protocol={"cold_start": False})
-    samples = tables(local.plan())["samples"]
+    samples = collect_and_load(local.plan())["samples"]
     starts = samples[samples["phase"] == "total"].groupby("threads")["cold_start"]
     assert starts.count().astype(bool).to_dict() == {1: True, 2: False}
 
@@ -181,7 +184,7 @@ def test_the_imbalance_of_ranks_is_the_slowest_over_the_mean(local):
     passes = [{"compute": 0.5, "gather": 0.25}, {"compute": 0.75, "gather": 0.0}]
     by_rank = [{"compute": [0.5, 0.0, 0.25], "gather": [0.25] * 3}, {"compute": [0.75] * 3, "gather": [0.0] * 3}]
     local.add(case_of(1), samples=[1.0, 2.0], phases=passes, by_rank=by_rank).add(case_of(2), samples=[1.0])
-    samples = tables(local.plan())["samples"]
+    samples = collect_and_load(local.plan())["samples"]
     assert list(samples)[-2:] == ["cold_start", "imbalance"]
     imbalances = samples.dropna(subset="imbalance")
     assert imbalances[["phase", "imbalance"]].values.tolist() == [
@@ -195,7 +198,7 @@ def test_the_nodes_of_ranks_are_counted(local):
     threads = local.template["processes"][0]["threads"]
     ranks = [threads | {"node": node} for node in ("a", "b", "a")]
     local.add(case_of(1), threads=threads | {"ranks": ranks}).add(case_of(2))
-    samples = tables(local.plan())["samples"]
+    samples = collect_and_load(local.plan())["samples"]
     assert samples.groupby("threads")["nodes"].first().dropna().to_dict() == {1: 2}
 
 
@@ -204,14 +207,14 @@ def test_the_nodes_of_ranks_are_counted(local):
 )
 def test_the_threads_found_are_those_of_the_runtime_that_has_most(local, runtimes, threads):
     local.add(case_of(2), threads=local.template["processes"][0]["threads"] | {"runtimes": runtimes})
-    assert tables(local.plan())["samples"]["threads_found"].unique().tolist() == [threads]
+    assert collect_and_load(local.plan())["samples"]["threads_found"].unique().tolist() == [threads]
 
 
 def test_a_record_of_other_code_is_refused(local):
     local.add(case_of(1))
     local.cases[0]["sources"] = "0" * 16
     with pytest.raises(LadderError, match="was measured with code that has changed since: delete it"):
-        tables(local.plan())
+        collect_and_load(local.plan())
 
 
 def test_a_torn_record_is_refused(local):
@@ -219,7 +222,7 @@ def test_a_torn_record_is_refused(local):
     path = Path(record.path_of("here", local.cases[0]["key"]))
     path.write_text(path.read_text(encoding="utf-8")[:-100], encoding="utf-8")
     with pytest.raises(LadderError, match="is not JSON"):
-        tables(local.plan())
+        collect_and_load(local.plan())
 
 
 def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
@@ -227,7 +230,7 @@ def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
     training = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     case = Case("mlp", "numpy_loop", workloads.complete("mlp", training), {"threads": 16})
     local.add(case)
-    frames = tables(local.plan())
+    frames = collect_and_load(local.plan())
     _, *rows = lines("samples")
     assert ".0," not in "".join(rows)
     assert frames["samples"]["threads"].unique().tolist() == [16]
@@ -239,19 +242,20 @@ def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
 def test_the_same_records_give_the_same_bytes(local, other_machine):
     for machine in (local, other_machine):
         machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
-    tables(local.plan(), "published/there")
+    collect_and_load(local.plan(), "published/there")
     before = table_bytes() | {path: path.read_bytes() for path in Path("tables").iterdir()}
-    assert len(before) == 3 * len(collect.TABLES) + 1  # their sums
+    # The tables of two publications and of this study, and this study's checksums.
+    assert len(before) == 3 * len(collect.TABLES) + 1
     other_machine.publish()
     local.publish()
-    tables(local.plan(), "published/there")
-    assert all(path.read_bytes() == bytes for path, bytes in before.items())
+    collect_and_load(local.plan(), "published/there")
+    assert all(path.read_bytes() == content for path, content in before.items())
 
 
-def test_published_rows_are_labelled_and_beside_the_own(local, other_machine):
+def test_published_rows_have_a_label_and_join_new_ones(local, other_machine):
     other_machine.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 available").publish()
     local.add(case_of(1), samples=[1.0])
-    frames = tables(local.plan(), "published/there")
+    frames = collect_and_load(local.plan(), "published/there")
     assert frames["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
     assert frames["missing"]["machine"].unique().tolist() == ["there (published)"]
     assert sorted(frames["samples"]["threads"].unique()) == [1, 16]
@@ -261,23 +265,23 @@ def test_published_rows_are_labelled_and_beside_the_own(local, other_machine):
 def test_publishing_and_collecting_gives_the_same_tables(local):
     trace = [["compute", "01", 0.0, 0.1 + 0.2], ["null", "02", 0.1 + 0.2, 1.0]]
     local.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), recorded=False)
-    before = tables(local.plan())
+    before = collect_and_load(local.plan())
     folder = local.publish("other", "small")
     local.forget()
     nothing = {"experiment": "small", "cases": []}
-    after = tables(nothing, folder)
+    after = collect_and_load(nothing, folder)
     for name, frame in before.items():
         expected = frame.assign(machine="here (published)") if len(frame) else frame
         pd.testing.assert_frame_equal(after[name].reset_index(drop=True), expected, check_dtype=False)
     assert after["traces"][["lane", "name"]].values.tolist() == [["compute", "01"], ["null", "02"]]
-    assert tables({**nothing, "experiment": "third"}, folder)["samples"].empty
+    assert collect_and_load({**nothing, "experiment": "third"}, folder)["samples"].empty
 
 
 def test_what_was_published_without_traces_is_shown_and_kept(local):
     trace = [["compute", "1", 0.0, 0.5]]
     local.add(case_of(1), trace=trace).publish()
     Path("published/here/traces.csv.gz").unlink()
-    frames = tables({"experiment": "small", "cases": []}, "published/here")
+    frames = collect_and_load({"experiment": "small", "cases": []}, "published/here")
     assert frames["samples"]["threads"].unique().tolist() == [1]
     assert frames["traces"].empty
     local.forget().add(case_of(2), trace=trace).publish(keep=True)
@@ -314,7 +318,7 @@ def test_what_is_published_of_this_machine_is_not_shown_twice(local):
     local.add(case_of(1), samples=[3.0])
     Path(record.path_of("here", case_of(2).key)).unlink()
     local.cases = local.cases[:4]
-    frames = tables(local.plan(), folder)
+    frames = collect_and_load(local.plan(), folder)
     assert frames["samples"][["machine", "threads", "seconds"]].values.tolist() == [
         ["here", 1, 3.0],
         ["here (published)", 2, 2.0],
@@ -332,7 +336,7 @@ def test_a_campaign_is_kept_beside_a_new_measurement(local):
     folder = folder.rename("published/campaigns/first")
     local.add(case_of(1), samples=[3.0])
     local.cases = local.cases[:1]
-    frames = tables(local.plan(), folder)
+    frames = collect_and_load(local.plan(), folder)
     rows = frames["samples"][["machine", "seconds"]].values.tolist()
     assert rows == [["here", 3.0], ["here (published)", 1.0]]
 
@@ -342,17 +346,17 @@ def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missi
     folder = local.publish()
     local.cases = local.cases[:1]
     local.add(case_of(2))
-    assert tables(local.plan(), folder)["missing"].empty
+    assert collect_and_load(local.plan(), folder)["missing"].empty
 
 
-def test_the_same_case_of_another_machine_or_variant_stays(local, other_machine):
+def test_a_published_case_of_another_machine_or_variant_is_kept(local, other_machine):
     other_machine.add(case_of(1)).publish()
     other = Case("gemm", "tiled", case_of(1).sizes, {"threads": 1})
     local.add(other)
     local.publish()
     local.cases = []
     local.add(case_of(1))
-    samples = tables(local.plan(), "published/there", "published/here")["samples"]
+    samples = collect_and_load(local.plan(), "published/there", "published/here")["samples"]
     assert samples[["machine", "variant"]].drop_duplicates().values.tolist() == [
         ["here", "blas"],
         ["there (published)", "blas"],
@@ -361,7 +365,7 @@ def test_the_same_case_of_another_machine_or_variant_stays(local, other_machine)
 
 
 def test_nothing_at_all_gives_empty_tables():
-    frames = tables({"experiment": "small", "cases": []})
+    frames = collect_and_load({"experiment": "small", "cases": []})
     assert all(frame.empty for frame in frames.values())
 
 
@@ -377,7 +381,7 @@ def test_a_torn_publication_is_a_sentence(local, text):
     local.add(case_of(1)).publish()
     Path("published/here/samples.csv.gz").write_bytes(text)
     with pytest.raises(LadderError, match=r"The table .*samples\.csv\.gz can't be read"):
-        tables(local.plan(), "published/here")
+        collect_and_load(local.plan(), "published/here")
 
 
 def test_one_table_of_all_experiments(local):
@@ -406,7 +410,7 @@ def test_a_publication_says_what_it_is(local, real_record):
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
     Path("published/here/cards.json").write_text("[]", encoding="utf-8")
     local.publish()
-    assert not Path("published/here/cards.json").exists(), "times by cards that nothing was measured of"
+    assert not Path("published/here/cards.json").exists(), "no such case is published any more"
 
 
 def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
@@ -543,7 +547,7 @@ def test_what_was_published_without_commits_is_not_kept(local):
     published_table("samples").drop(columns="commit").to_csv(path, index=False)
     before = table_bytes()
     local.forget().add(case_of(2))
-    assert tables(local.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
+    assert collect_and_load(local.plan(), "published/here")["samples"]["threads"].unique().tolist() == [2, 1]
     with pytest.raises(LadderError, match=r"before the commit of each case was recorded.*publish it whole"):
         local.publish(keep=True)
     assert table_bytes() == before
@@ -573,17 +577,17 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
     """The record has two processes, which differ in all values."""
 
     def process(number, **fields):
-        first, later = 1.0 + number, 0.5 + number
+        whole, half = 1.0 + number, 0.5 + number
         entry = {
-            "setup": 10.0 * first,
-            "first": later,
-            "samples": [first, 2 * first],
-            "phases": [{"a": later}, {"a": 4}],
+            "setup": 10.0 * whole,
+            "first": half,
+            "samples": [whole, 2 * whole],
+            "phases": [{"a": half}, {"a": 4}],
         }
         entry["threads"] = {"runtimes": {"numba": 2 + number, "openblas": 4 + number}}
-        entry["checks"] = [{"name": f"{name}{number}", "error": later, "bound": 8 * first} for name in ("x", "y")]
-        entry["curve"] = [{"epoch": epoch, "loss": later / epoch} for epoch in (1, 2)]
-        return entry | {"trace": [[f"lane{number}", f"name{number}", first, 2 * first]]} | fields
+        entry["checks"] = [{"name": f"{name}{number}", "error": half, "bound": 8 * whole} for name in ("x", "y")]
+        entry["curve"] = [{"epoch": epoch, "loss": half / epoch} for epoch in (1, 2)]
+        return entry | {"trace": [[f"lane{number}", f"name{number}", whole, 2 * whole]]} | fields
 
     ranks = [{"node": node} for node in ("a", "b", "a")]
     plain = process(0, facts={"steps": 7}, state={"reasons": ["gpu_idle"]})
@@ -645,7 +649,7 @@ def test_two_machines_that_share_the_results_keep_their_records_apart(local, oth
     local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), recorded=False)
     other_machine.add(case_of(1), samples=[5.0]).add(case_of(2), recorded=False).add(case_of(4), samples=[6.0])
     for machine, measured, missing in ((local, [[1, 1.0], [2, 2.0]], [4]), (other_machine, [[1, 5.0], [4, 6.0]], [2])):
-        frames = tables(machine.plan())
+        frames = collect_and_load(machine.plan())
         assert frames["samples"][["threads", "seconds"]].values.tolist() == measured
         assert frames["samples"]["machine"].unique().tolist() == [machine.name]
         assert frames["missing"][["machine", "threads", "why"]].values.tolist() == [

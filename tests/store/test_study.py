@@ -132,7 +132,7 @@ def test_the_numbers_of_a_study_are_those_of_its_subject():
     numbers = about.cases(tables_study)
     assert numbers == {
         "measured": r"\num{2}",
-        "left-out": r"\num{1}",
+        "skipped": r"\num{1}",
         "unmeasured": r"\num{2}",
         "converged": r"\num{1}",
         "processes": r"\numrange{1}{2}",
@@ -151,9 +151,9 @@ def test_the_protocol_is_reported_with_its_units():
         "cap": 80,
         "phase_passes": 9,
     }
-    numbers = about.limits(configuration.protocol({}) | protocol, 1.25)
+    numbers = about.protocol_numbers(configuration.protocol({}) | protocol, 1.25)
     counts = {"processes": 4, "most-processes": 5, "samples": 6, "least": 7, "phase-passes": 9}
-    units = {"target": r"\qty{2.5}{\percent}", "cap": r"\qty{80}{\second}", "margin": r"\qty{25}{\percent}"}
+    units = {"target": r"\qty{2.5}{\percent}", "cap": r"\qty{80}{\second}", "ceiling-margin": r"\qty{25}{\percent}"}
     assert numbers == {name: f"\\num{{{count}}}" for name, count in counts.items()} | units
 
 

@@ -94,7 +94,7 @@ def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
 def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
     command = [sys.executable, HOME / f"{name}.py", *arguments]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PATH": "", "LADDER_FAULT": "nothing"}
+    environment = os.environ | {"PATH": "", "LADDER_FAULT": "none"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
     process = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
     assert process.returncode == 1

@@ -9,7 +9,8 @@ from ladder.errors import LadderError
 from ladder.workflow import deployment
 from small_plans import snakemake_workflow
 
-# A stand-in for apptainer: it writes what it mounts and the image, and runs the command on this machine.
+# A stand-in for apptainer: it appends the image, which precedes the command, and the folders to mount to `calls`, and
+# runs the command, which begins with bash, on this machine, with the programs of OF_IMAGE first.
 RUNTIME = """#!/bin/bash
 if [ "$1" = --version ]; then echo "apptainer version 1.3.0"; exit; fi
 while [ "$1" != bash ]; do args+=("$1"); shift; done
@@ -49,7 +50,7 @@ def test_what_lacks_its_packages_is_refused(runtime, methods, image, sentence):
         deployment.require_usable(workflow_with(*methods), {"container": image})
 
 
-def test_without_a_runtime_the_run_ends_with_a_sentence_and_a_node_is_not_asked(tmp_path, monkeypatch):
+def test_without_a_runtime_the_run_ends_with_a_sentence_but_jobs_do_not_look_for_one(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LadderError, match="requires the program apptainer or singularity, and neither is installed"):
         deployment.require_usable(workflow_with("apptainer"), {"container": "x.sif"})

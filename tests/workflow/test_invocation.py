@@ -1,4 +1,4 @@
-"""What a user asks of Snakemake that it can't do: each is a sentence that names the nearest thing that it can."""
+"""Unknown targets and misspelt experiments: each is reported in a sentence that suggests the most similar name."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ def rule(name, *outputs, inputs=()):
 
 RULES = [
     rule("figures"),
-    rule("table", "results/table.csv", inputs=[len]),
+    rule("table", "results/table.csv", inputs=[len]),  # an input function, which has no name to suggest
     rule("all", inputs=["results/paper.pdf", "results/report.zip"]),
 ]
 
@@ -35,7 +35,7 @@ def require(*targets):
     workflow = SimpleNamespace(
         dag_settings=SimpleNamespace(targets=set(targets)),
         rules=RULES,
-        is_rule=lambda name: name in [rule.name for rule in RULES],
+        is_rule=lambda name: name in [known.name for known in RULES],
     )
     invocation.require_known_targets(workflow, ["quick", "gemm_tile"], FIGURES)
 

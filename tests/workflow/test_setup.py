@@ -53,7 +53,7 @@ sys.exit(pathlib.Path("offline").exists())
 
 
 class Machine:
-    """A copy of the scripts and their inputs, an empty PATH that a test can fill, and an ordinary user."""
+    """A copy of the scripts and their inputs, an ordinary user, and a PATH with TOOLS and stand-ins for the rest."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -71,7 +71,7 @@ class Machine:
         self.command("latexmk")
         self.command("kpsewhich")
         self.command("gcc")
-        # An environment needs no pip of its own beside the stand-in, and is made ten times as fast.
+        # The stand-in replaces an environment's pip, without which it is made ten times faster.
         self.command("python3", f'[ "$2" != venv ] || set -- "$@" --without-pip\nexec {PYTHON} "$@"')
 
     def command(self, name, body="true"):
@@ -101,7 +101,7 @@ class Machine:
         log.unlink(missing_ok=True)
         return lines
 
-    def installations(self):
+    def call_count(self):
         """The number of pip's calls since the last query."""
         return len(self.calls())
 
@@ -120,7 +120,7 @@ def error_of(result):
 
 
 @pytest.mark.parametrize("old", [True, False])
-def test_old_or_absent_python_is_named(machine, old):
+def test_an_old_or_absent_python_is_refused_by_name(machine, old):
     if old:
         pretend = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
         machine.command("python3.10", f"exec {PYTHON} -c '{pretend}' \"$@\"")
@@ -132,14 +132,14 @@ def test_old_or_absent_python_is_named(machine, old):
 def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
     machine = Machine(tmp_path / os.fsdecode(b"caf\xe9"))
     assert "isn't UTF-8" in error_of(machine.setup())
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
 
 
 @pytest.mark.parametrize(("name", "sign"), [("in {braces}", "brace"), ("at 12:30", "colon")])
 def test_a_folder_that_cannot_have_an_environment_is_refused_before_anything_is_begun(tmp_path, name, sign):
     machine = Machine(tmp_path / name)
     assert f"has a {sign} in its name" in error_of(machine.setup(PATH=os.environ["PATH"]))  # which a colon splits
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
 
 
 def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(machine):
@@ -147,7 +147,7 @@ def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(mach
     machine.command("apt-get", "echo only root may do this >&2; exit 100")
     sentence = error_of(machine.setup("latex"))
     assert "sudo apt-get install --no-install-recommends texlive-science'" in sentence
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
     assert not (machine.folder / ".venv").exists()
 
 
@@ -175,7 +175,7 @@ def test_a_missing_compiler_is_named_for_a_plain_user_and_stops_nothing(machine)
     result = machine.setup("latex")
     assert result.returncode == 0
     assert "'sudo apt-get install gcc libc6-dev'" in result.stderr
-    assert machine.installations() == 2
+    assert machine.call_count() == 2
 
 
 def test_root_gets_a_compiler(machine):
@@ -189,10 +189,10 @@ def test_root_gets_a_compiler(machine):
 
 def test_second_set_up_does_nothing(machine):
     assert machine.setup("latex").returncode == 0
-    assert machine.installations() == 2
+    assert machine.call_count() == 2
     second_run = machine.setup("latex")
     assert (second_run.returncode, second_run.stdout, second_run.stderr) == (0, "", "")
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
 
 
 def test_unfinished_environment_is_made_anew(machine):
@@ -209,13 +209,13 @@ def test_unfinished_environment_is_made_anew(machine):
 
 def test_new_pins_are_installed_beside_what_a_user_added(machine):
     machine.setup()
-    machine.installations()
+    machine.call_count()
     added = machine.folder / ".venv/added"
     added.touch()
     with (machine.folder / "requirements.txt").open("a") as pins:
         pins.write("# another pin\n")
     assert machine.setup().returncode == 0
-    assert machine.installations() == 2
+    assert machine.call_count() == 2
     assert added.exists()
 
 
@@ -224,17 +224,17 @@ def test_what_a_gpu_needs_is_installed_once_there_is_one(machine):
     assert machine.calls()[0] == "install --require-hashes -r requirements.txt"
     machine.command("nvidia-smi", "echo No devices were found; exit 6")
     machine.setup()
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
     machine.command("nvidia-smi", "echo 'GPU 0: A card (UUID: GPU-1)'")
     output = machine.setup().stdout
     assert "requirements.txt requirements-gpu.txt" in output
     assert machine.calls()[0] == "install --require-hashes -r requirements.txt -r requirements-gpu.txt"
     machine.setup()
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
     with (machine.folder / "requirements-gpu.txt").open("a") as pins:
         pins.write("# another pin\n")
     machine.setup()
-    assert machine.installations() == 2
+    assert machine.call_count() == 2
 
 
 def test_what_a_gpu_needs_agrees_with_the_other_pins():
@@ -253,9 +253,9 @@ def test_moved_project_gets_a_new_environment(machine):
     shutil.copytree(machine.folder, moved, symlinks=True)
     (moved / ".venv/old").touch()
     machine.folder = moved
-    machine.installations()
+    machine.call_count()
     assert machine.setup().returncode == 0
-    assert machine.installations() == 2
+    assert machine.call_count() == 2
     assert not (moved / ".venv/old").exists()
 
 
@@ -280,9 +280,9 @@ def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
     assert machine.setup().returncode == 1
     pins.write_text(before)
     (machine.folder / "offline").unlink()
-    machine.installations()
+    machine.call_count()
     assert machine.setup().returncode == 0
-    assert machine.installations() == 2
+    assert machine.call_count() == 2
 
 
 def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
@@ -293,7 +293,7 @@ def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
     (packages,) = machine.folder.glob(".venv/lib/python3.*/site-packages")
     (packages / "cupy").mkdir()
     assert machine.setup().returncode == 0
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
     assert "GPU=yes" in error_of(machine.setup(GPU="yes"))
 
 
@@ -307,7 +307,7 @@ def test_packages_come_from_a_folder_alone(machine):
     assert pinned == "install --no-index --find-links my wheels --require-hashes -r requirements.txt"
     assert ladder == "install --no-index --find-links my wheels --no-deps --no-build-isolation --editable ."
     assert machine.setup(WHEELHOUSE="gone by now").returncode == 0
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
 
 
 def test_folder_that_lacks_a_package_is_named(machine):
@@ -357,7 +357,7 @@ def test_packages_are_for_this_machine_by_default_and_without_those_of_a_gpu(mac
 def test_packages_for_no_known_machine_are_refused(machine, variable):
     sentence = error_of(machine.wheelhouse(**dict([variable.split("=")])))
     assert variable in sentence
-    assert machine.installations() == 0
+    assert machine.call_count() == 0
 
 
 def test_making_a_folder_of_packages_needs_the_network_and_leaves_no_tools(machine):
@@ -474,8 +474,8 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
     assert process.returncode == 0, process.stderr
     assert (machine.folder / ".venv/.installed").exists()
     assert not (other / ".venv").exists()
-    variable_names = (machine.folder / "pip-variables").read_text().split()
-    assert variable_names == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
+    pip_variables = (machine.folder / "pip-variables").read_text().split()
+    assert pip_variables == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
 
 
 def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):

@@ -197,6 +197,17 @@ def test_an_error_may_not_be_reached(monkeypatch):
     assert text.epochs_to_error(chapter.study("backprop")) is None
 
 
+def test_times_to_an_error_are_of_the_same_number_of_epochs():
+    """The text gives one number of epochs, and then the times of trainings that may learn more slowly."""
+    study, selection = full_study("backprop"), select("numpy_loop", "learning")
+    learning = study.tables["backprop_learning"]
+    curves = learning["curves"]
+    slower = curves.assign(loss=curves["loss"] * np.where(curves["variant"] == "numpy_loop", 2, 1))
+    other = replace(study, tables=study.tables | {"backprop_learning": learning | {"curves": slower}})
+    changed = chapter_study.study_of_chapter("backprop", other)
+    assert text.time_to_error(changed, selection) == text.time_to_error(chapter.study("backprop"), selection)
+
+
 # Linear systems.
 def test_a_kernel_is_launched_as_in_the_earlier_study():
     kernels = (descent_lines.select_kernel("reduction", *size) for size in ((512, 256), (None, None)))

@@ -15,7 +15,7 @@ from ladder.workflow import page, paper
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 NOTE_PATH = DOCS / "site.json"
-NAMES = [Path(path).name for path in (page.FILE, *page.DOCUMENTS)]
+NAMES = [Path(path).name for path in (page.FILE, *page.DOCUMENT_FILES)]
 # What the tables and the texts are made from, besides code.
 INPUTS = ("results/published/**/*.*", "config/config.yaml", "paper/*")
 # The verbs that lead from published measurements to the documents; the code of `paper` is that of typesetting.

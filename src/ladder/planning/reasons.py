@@ -40,6 +40,6 @@ class SkipReason:
 
 def parse(sentence: str) -> SkipReason:
     """The SkipReason that a sentence in a table states; its numbers are text."""
-    sentence = re.sub(r"to be\shad$", "available", sentence)  # the wording of early publications
+    sentence = re.sub(r"to be\shad$", "available", sentence)  # the wording of tables that were published early
     matches = ((kind, pattern.fullmatch(sentence)) for kind, pattern in PATTERNS.items())
     return next(SkipReason(kind, **match.groupdict()) for kind, match in matches if match)

@@ -13,7 +13,7 @@ def numbers(study, protocol, margin):
     parts = {
         "machine": machine(study),
         "cases": cases(study),
-        "protocol": limits(protocol, margin),
+        "protocol": protocol_numbers(protocol, margin),
         "validation": validation(study),
     }
     values = {"machines": enumeration(code(name) for name in study.machines()) or None}
@@ -27,20 +27,21 @@ def numbers(study, protocol, margin):
 def campaigns(study):
     """The numbers of published campaigns, and of the hosts that they ran on, by machine; None without any."""
     parts = []
-    for label in dict.fromkeys(about["machine"] for about in study.campaigns.values()):
-        notes = [about["campaign"] for about in study.campaigns.values() if about["machine"] == label]
+    publications = study.campaigns.values()
+    for label in dict.fromkeys(publication["machine"] for publication in publications):
+        notes = [publication["campaign"] for publication in publications if publication["machine"] == label]
         parts.append(f"\\num{{{len(notes)}}} on {code(label)} ({host_count(notes)})")
     return enumeration(parts) or None
 
 
 def campaigns_and_hosts(study):
     """The number of published campaigns, and of the hosts that they ran on, as `4 campaigns on 2 hosts`, or None."""
-    notes = [about["campaign"] for about in study.campaigns.values()]
+    notes = [publication["campaign"] for publication in study.campaigns.values()]
     return f"{pluralize(len(notes), 'campaign')} on {host_count(notes)}" if notes else None
 
 
 def host_count(notes):
-    """The number of hosts of campaigns, as `2 hosts`."""
+    """The number of hosts of campaigns, given by their notes in `machine.json`, as `2 hosts`."""
     return pluralize(len({note["host"] for note in notes}), "host")
 
 
@@ -75,7 +76,7 @@ def cases(study):
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing
     return {
         "measured": f"\\num{{{len(by_case)}}}",
-        "left-out": f"\\num{{{queries.count_cases(missing) - queries.count_cases(unmeasured)}}}",
+        "skipped": f"\\num{{{queries.count_cases(missing) - queries.count_cases(unmeasured)}}}",
         "unmeasured": f"\\num{{{queries.count_cases(unmeasured)}}}",
         "converged": f"\\num{{{sum(bool(rows['converged'].all()) for rows in by_case)}}}" if by_case else None,
         "processes": span(rows["process"].nunique() for rows in by_case),
@@ -84,8 +85,8 @@ def cases(study):
     }
 
 
-def limits(protocol, margin):
-    """The protocol of this build, with units."""
+def protocol_numbers(protocol, margin):
+    """The protocol of this build, with units, and the margin of the ceilings."""
     return {
         "processes": f"\\num{{{protocol['processes']}}}",
         "most-processes": f"\\num{{{protocol['most_processes']}}}",
@@ -94,7 +95,7 @@ def limits(protocol, margin):
         "target": f"\\qty{{{100 * protocol['target']:g}}}{{\\percent}}",
         "cap": f"\\qty{{{protocol['cap']:g}}}{{\\second}}",
         "phase-passes": f"\\num{{{protocol['phase_passes']}}}",
-        "margin": f"\\qty{{{100 * (margin - 1):g}}}{{\\percent}}",
+        "ceiling-margin": f"\\qty{{{100 * (margin - 1):g}}}{{\\percent}}",
     }
 
 

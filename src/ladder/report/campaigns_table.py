@@ -19,13 +19,13 @@ def campaigns(study):
     """A row for each campaign: when, of which commit, on which host and GPUs, and their clocks under load."""
     head = ["Campaign", "Machine", "Began", "Commit", "CPU", "Cores", "Host", "GPU", "GPUs", "Clock under load (MHz)"]
     rows = []
-    for number, (_, about) in enumerate(study.campaigns.items(), 1):
-        note, description = about["campaign"], about["description"]
+    for number, publication in enumerate(study.campaigns.values(), 1):
+        note, description = publication["campaign"], publication["description"]
         gpus = description["gpus"]
         rows.append(
             [
                 str(number),
-                code(about["machine"]),
+                code(publication["machine"]),
                 note["began"].replace("T", " ")[:16],
                 code(note["commit"][:DIGEST_DIGITS]),
                 escape(description["cpu"]["Model name"]),
@@ -33,7 +33,7 @@ def campaigns(study):
                 code(note["host"][:DIGEST_DIGITS]),
                 escape(gpus[0]["name"]) if gpus else NONE,
                 ", ".join(code(gpu[:DIGEST_DIGITS]) for gpu in note["gpus"]) or NONE,
-                span(about.get("conditions", {}).get("clock")),
+                span(publication.get("conditions", {}).get("clock")),
             ]
         )
     columns = r"r>{\raggedright}p{0.12\linewidth}ll>{\raggedright}p{0.16\linewidth}rll>{\raggedright}p{0.12\linewidth}l"
@@ -46,8 +46,8 @@ def environments(study):
     Campaigns with the same software share a column.
     """
     columns = {}
-    for number, about in enumerate(study.campaigns.values(), 1):
-        columns.setdefault(software(about), []).append(number)
+    for number, publication in enumerate(study.campaigns.values(), 1):
+        columns.setdefault(software(publication), []).append(number)
     if not columns:
         return latex.table("l", ["Software"], [], "No campaign is published.")
     rows = [[name, *values] for name, *values in zip(ENTRIES, *columns, strict=True) if {*values} != {NONE}]
@@ -56,9 +56,9 @@ def environments(study):
     return latex.table("l" + column * len(columns), head, [[*map(escape, row)] for row in rows])
 
 
-def software(about):
+def software(publication):
     """The versions of ENTRIES that a campaign was measured with."""
-    description, installed = about["description"], about["campaign"].get("software", {})
+    description, installed = publication["description"], publication["campaign"].get("software", {})
     driver = next((gpu["driver"] for gpu in description["gpus"]), NONE)
     programs = [version(name, installed) for name in PROGRAMS]
     libraries = [description["libraries"].get(name, NONE) for name in LIBRARIES]

@@ -2,7 +2,7 @@
 
 | file | content |
 | --- | --- |
-| `__init__.py` | literals, read as text: ORDER and TITLE of the chapter, TABLES, the names of its tables |
+| `__init__.py` | literals, read as text: ORDER, TITLE, TABLES, CATEGORY, LOOKS and METHOD (docs/contracts.md) |
 | `lines.py`, `claims.py` | data: machines, sources, the lines of the ladder, claims (`report/telling/lines.py`) |
 | `model.py` | `predict(machine, row)`: a case's predicted seconds per UNIT of work; `floor`, the minimum of these |
 | `text.tex`, `appendix.tex` | templates of the chapter in the paper and of its part in the supplement (`texts`) |

@@ -39,7 +39,7 @@ def of_own_campaigns(chapter):
     Measurements of ordinary runs are in no campaign there.
     """
     study = study_without_runs(chapter.study)
-    replaced = {note["machine"] for note in study.campaigns.values()}
+    replaced = {publication["machine"] for publication in study.campaigns.values()}
     names = {role: machine.subject for role, machine in chapter.machines.items()}
     names = {role: name + PUBLISHED if name in replaced else name for role, name in names.items()}
     other = copy.copy(chapter)

@@ -65,8 +65,8 @@ def replicated_machine(chapter, role):
 
 def size(machine):
     """The numbers of cores and GPUs of a machine; None without a description."""
-    about = machine.description
-    return (about["cores"], len(about["gpus"])) if about else None
+    description = machine.description
+    return (description["cores"], len(description["gpus"])) if description else None
 
 
 def full_campaigns(chapter, role, machine):

@@ -9,16 +9,16 @@ def machines(study):
     """The hardware of the machines, as LaTeX."""
     head = ["Machine", "CPU", "Cores", "Memory", "L1", "L2", "L3", "Vectors"]
     rows = []
-    for name, about in descriptions(study):
-        cpu = about["cpu"]
+    for name, description in descriptions(study):
+        cpu = description["cpu"]
         caches = [escape(cpu.get(f"{level} cache", NONE).split(" (")[0]) for level in ("L1d", "L2", "L3")]
         vectors = escape(cpu["Vector units"])
         rows.append(
             [
                 code(name),
                 escape(cpu["Model name"]),
-                str(about["cores"]),
-                latex.memory(about["memory"]),
+                str(description["cores"]),
+                latex.memory(description["memory"]),
                 *caches,
                 vectors,
             ]
@@ -30,9 +30,9 @@ def software(study):
     """The software of the machines, as LaTeX."""
     libraries = ["numpy", "scipy", "numba", "llvmlite", "torch"]
     rows = [
-        [code(name), escape(about["system"].split("-")[0]), escape(about["python"])]
-        + [escape(about["libraries"].get(library, NONE)) for library in libraries]
-        for name, about in descriptions(study)
+        [code(name), escape(description["system"].split("-")[0]), escape(description["python"])]
+        + [escape(description["libraries"].get(library, NONE)) for library in libraries]
+        for name, description in descriptions(study)
     ]
     head = ["Machine", "System", "Python", "NumPy", "SciPy", "Numba", "llvmlite", "PyTorch"]
     return latex.table(r">{\raggedright}p{0.24\linewidth}lllllll", head, rows)

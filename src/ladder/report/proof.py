@@ -32,8 +32,8 @@ def faults(folder, max_pages=None):
     if shutil.which("pdftoppm") is None:
         raise LadderError("Proofreading needs poppler. On Debian: apt-get install poppler-utils.")
     sentences = [*log_faults(log.read_text(errors="replace")), *figure_faults(sorted(folder.glob("figures/*.pdf")))]
-    about, pages = run_poppler("pdfinfo", pdf), filled_shares(pdf)
-    if not re.search(r"(?m)^Title: +\S", about):
+    properties, pages = run_poppler("pdfinfo", pdf), filled_shares(pdf)
+    if not re.search(r"(?m)^Title: +\S", properties):
         sentences.append("The document has no title.")
     if not outline.exists() or not outline.read_text(encoding="utf-8").strip():
         sentences.append("The document has no outline.")

@@ -56,10 +56,11 @@ def document(root, workflow, configuration, results, began=None, ended=None):
     main, *rules = (file_entity(root, path) for path in workflow)
     settings = file_entity(root, configuration) | {"exampleOfWork": reference(parameter_id(configuration))}
     outputs = [folder_entity(root, path) if Path(path).is_dir() else file_entity(root, path) for path in results]
-    documents = [entity for entity in outputs if "/" not in entity["@id"]]
-    for entity in documents:
+    # Formal parameters are what the workflow makes for readers: files at the top level. Folders have the data behind.
+    top_level_files = [entity for entity in outputs if "/" not in entity["@id"]]
+    for entity in top_level_files:
         entity["exampleOfWork"] = reference(parameter_id(entity["@id"]))
-    parameters = [parameter(entity) for entity in (settings, *documents)]
+    parameters = [parameter(entity) for entity in (settings, *top_level_files)]
     main |= {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
         "name": "ladder's workflow",

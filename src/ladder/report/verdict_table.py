@@ -47,11 +47,11 @@ def cells(claim):
 
 
 def spread(ratio):
-    """The number of campaigns and, of several, the standard deviation between them."""
+    """The number of campaigns and, if known, the standard deviation between them."""
     if not (ratio and ratio.spread):
         return NONE
     count, between = ratio.spread.campaigns, ratio.spread.sd_between
-    return str(count) if count == 1 else f"{count} ({latex.percent(between, 1)})"
+    return str(count) if math.isnan(between) else f"{count} ({latex.percent(between, 1)})"
 
 
 def claimed_range(answer):

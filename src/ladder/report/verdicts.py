@@ -39,8 +39,9 @@ def rows(study):
     `most`, empty without such a bound. `now`, `low` and `high` are the measured ratio and its interval, empty if
     nothing was measured; `detectable` is the smallest difference that would have been detected. `campaigns` is the
     number of campaigns with this ratio, `processes` the smallest number of processes of a side in any of them;
-    `within` and `between` are the standard deviations of the ratio's logarithm within and between campaigns. `cases`
-    and `machines` are those measured, separated by blanks; `converged` says whether all of these cases converged.
+    `within` and `between` are the standard deviations of the ratio's logarithm within and between campaigns, empty if
+    unknown. `cases` and `machines` are those measured, separated by blanks; `converged` says whether all of these cases
+    converged.
     """
     return pd.DataFrame([row(*verdict) for verdict in chapters.verdicts(study)], columns=list(COLUMNS))
 

@@ -58,7 +58,7 @@ def rows(study):
 
 
 def timed_calls(study):
-    """The timed calls of all experiments and machines, with columns for what early publications lack."""
+    """The timed calls of all experiments and machines, with columns for what tables that were published early lack."""
     calls = study.all_rows("samples", *SAMPLE_COLUMNS, *PROCESS_COLUMNS, "joules", "sustained")
     if calls.empty:
         return calls

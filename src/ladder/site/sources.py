@@ -12,14 +12,14 @@ def rows(study):
 
     `name` is that of a campaign or a machine, and `when` says when it was measured.
     """
-    campaign_rows = [campaign_row(name, about) for name, about in study.campaigns.items()]
+    campaign_rows = [campaign_row(name, publication) for name, publication in study.campaigns.items()]
     return [*campaign_rows, *(machine_row(study, name) for name in study.machines() if name in study.descriptions)]
 
 
-def campaign_row(name, about):
-    """The row of a published campaign."""
+def campaign_row(name, publication):
+    """The row of a campaign; `publication` is its `machine.json`."""
     path = f"{campaigns.PUBLISHED}/{name}/{SAMPLES}"
-    return source(name, path, about["description"], data_package.date_in_words(about))
+    return source(name, path, publication["description"], data_package.date_in_words(publication))
 
 
 def machine_row(study, name):

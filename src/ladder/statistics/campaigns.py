@@ -2,8 +2,8 @@
 
 A campaign is one stretch of measuring: one start, one commit, one host, one set of GPUs. GPUs of one model differ by
 8 % in the mean (P. Sinha et al., SC 2022), so processes on one GPU say nothing about another. Both sides of a
-ratio are measured in the same campaign, process by process in turns; the ratio is taken there, and what host, GPU
-and drift have in common for both sides cancels.
+ratio are measured in the same campaign, process by process in turns; the ratio is taken there, and effects of host,
+GPU and drift that both sides share cancel.
 
 The ratio of a campaign has an interval of its processes: the rank interval of the median of the pairs' ratios, or
 Student's t with fewer than 8 pairs. The ratio over campaigns is the geometric mean of theirs, and its interval is
@@ -29,11 +29,12 @@ MIN_PROCESSES = 10  # of each side in a campaign that counts, if MIN_CAMPAIGNS c
 
 @dataclass(frozen=True)
 class Spread:
-    """What a ratio rests on: `campaigns`, their number, and the components of the variance of its logarithm.
+    """What a ratio rests on: the number of campaigns, and standard deviations of its logarithm, so that 0.01 is 1 %.
 
-    `sd_within` is the standard deviation between the pairs of processes of a campaign, `sd_between` that between
-    campaigns beyond what `sd_within` explains, 0 if it explains all and nan with a single campaign. Both are those of
-    logarithms: 0.01 is 1 %. In every campaign each side has at least so many `processes`.
+    `sd_within` is that between the pairs of processes of a campaign; it is nan if a campaign has a single process on a
+    side. `sd_between` is that between campaigns beyond what `sd_within` explains: 0 if `sd_within` explains all, nan
+    with a single campaign or if `sd_within` is nan. `processes` is the smallest number of processes of a side in any
+    campaign.
     """
 
     campaigns: int
@@ -83,7 +84,7 @@ def campaigns_that_count(counts: Mapping[str, int]) -> list[str]:
 def ratio_over_campaigns(campaigns: Sequence[CampaignRatio], cases: tuple = ()) -> Ratio:
     """The ratio over campaigns, with its Spread.
 
-    With fewer than MIN_CAMPAIGNS campaigns the interval is that of their processes alone: it holds for these GPUs only.
+    With fewer than MIN_CAMPAIGNS campaigns the interval is that of their processes: it holds for these campaigns only.
     """
     if not campaigns:
         raise LadderError("A ratio needs a campaign in which both of its sides were measured.")
@@ -99,6 +100,7 @@ def ratio_over_campaigns(campaigns: Sequence[CampaignRatio], cases: tuple = ()) 
         low, high = np.exp([log_low, log_high])
     sd_between = math.nan
     if count > 1:
-        sd_between = math.sqrt(max(0.0, float(logarithms.var(ddof=1)) - float(np.mean(variances))))
+        # Unlike `max`, np.maximum keeps the nan of a campaign with a single process.
+        sd_between = math.sqrt(np.maximum(0.0, logarithms.var(ddof=1) - np.mean(variances)))
     spread = Spread(count, math.sqrt(float(np.mean(pair_variances))), sd_between, min(processes))
     return Ratio(value, float(low), float(high), cases, spread)

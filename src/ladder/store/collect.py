@@ -9,7 +9,7 @@
 | missing.csv | a case of the plan without a record | why |
 
 The columns of a case in all tables: machine (with " (published)" if its rows are), experiment, workload, variant, case,
-cache, and every size and tuning by its name. `columns` says what each means; early publications lack some of them.
+cache, and every size and tuning by its name. `columns` explains each; tables that were published early lack some.
 """
 
 from collections.abc import Mapping, Sequence

@@ -96,8 +96,8 @@ def results_of_machine(workload: str, machine: str, frames: Sequence[pd.DataFram
 
 def processors_of(machine: str) -> str:
     """The processors of a published machine in words; empty if nothing is published of it."""
-    published_rows = map(data_package.publication, data_package.folders())
-    description = next((about["description"] for about in published_rows if about["machine"] == machine), None)
+    publications = map(data_package.publication, data_package.folders())
+    description = next((content["description"] for content in publications if content["machine"] == machine), None)
     return ", ".join(filter(None, reversed(data_package.processors(description)))) if description else ""
 
 

@@ -35,8 +35,8 @@ RECORD = ["machine", "experiment", *CASE]
 class Study:
     """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
-    `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: what is
-    said of them}; `published` are {machine: when its tables were published}. `answers` caches results of queries about
+    `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: its
+    machine.json}; `published` are {machine: when its tables were published}. `answers` caches results of queries about
     any subject.
     """
 
@@ -122,13 +122,12 @@ def load(
     has no ceilings of a published machine of the tables.
     """
     tables = {Path(folder).name: table_files.load(folder) for folder in folders}
-    about = {described_name(path): read_description(path) for path in descriptions}
-    notes = campaigns_of(descriptions)
-    for note in notes.values():  # a machine of which only campaigns are published
-        about.setdefault(note["machine"] + PUBLISHED, note["description"])
-    study = Study(
-        tables, None, about, documents.read(ceilings, "roofs") if ceilings else None, notes, dates_of(descriptions)
-    )
+    by_machine = {described_name(path): read_description(path) for path in descriptions}
+    campaigns = campaigns_of(descriptions)
+    for publication in campaigns.values():  # a machine of which only campaigns are published
+        by_machine.setdefault(publication["machine"] + PUBLISHED, publication["description"])
+    machine_ceilings = documents.read(ceilings, "roofs") if ceilings else None
+    study = Study(tables, None, by_machine, machine_ceilings, campaigns, dates_of(descriptions))
     machines = study.machines()
     if study.roofs is not None:
         for name in machines:
@@ -144,11 +143,11 @@ def described_name(path: Path | str) -> str:
 
 
 def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
-    """What is published of every campaign, {name: its description and its note}, in the order of their beginnings."""
-    published = [path for path in map(Path, descriptions) if path.name == "machine.json"]
-    about = [content for path in published if "campaign" in (content := documents.read(path, "publication"))]
-    in_order = sorted(about, key=lambda content: content["campaign"]["began"])
-    return {content["campaign"]["name"]: content for content in in_order}
+    """The published campaigns, {name: its machine.json}, in the order of their beginnings."""
+    paths = [path for path in map(Path, descriptions) if path.name == "machine.json"]
+    publications = [content for path in paths if "campaign" in (content := documents.read(path, "publication"))]
+    in_order = sorted(publications, key=lambda publication: publication["campaign"]["began"])
+    return {publication["campaign"]["name"]: publication for publication in in_order}
 
 
 def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:

@@ -5,13 +5,15 @@ from ladder.workflow import paper
 
 FOLDER = "results/site"
 FILE = f"{FOLDER}/index.html"
-DOCUMENTS = [f"{FOLDER}/{document}.pdf" for document in paper.DOCUMENTS]
+DOCUMENT_FILES = [f"{FOLDER}/{document}.pdf" for document in paper.DOCUMENTS]
 
 
 class Page:
-    """What the page shows and links: the PNG files `pictures` of the figures that show an artefact.
+    """What the page shows and links; `figures` are the Figures of this run.
 
-    `options` are the command-line options that name these files and the documents.
+    `pictures` are the PNG files of those figures that show artefacts, files of a workload that a rule makes, such as
+    weights: the page draws its own charts from the tables, and the tables have no artefacts. `options` are the
+    command-line options of `ladder site` that name these files and the documents.
     """
 
     def __init__(self, figures):

@@ -3,8 +3,8 @@
 The earlier study changed the order of loops in its versions 2, 7, 17 and 22, and describes only that of the weight
 change, `loop_order`; this is the rest.
 
-Bound by loads and stores: because pointers may alias, the compiler can't keep results and indices in registers, so it
-loads and stores them for every product.
+The variant is bound by loads and stores: because pointers may alias, the compiler can't keep results and indices in
+registers, so it loads and stores them for every product.
 """
 
 from typing import Literal

@@ -2,8 +2,8 @@
 
 A kernel gathers the patterns, and each product is followed by one kernel: bias and sigmoid; the output's error and
 deltas; the derivative. The last two store sums by block, which are added in a fixed order. Deltas include the rate, so
-a product adds the gradient directly to dw. With `graph` on, an epoch is one CUDA graph. Bound by the products, which
-read the gathered images twice, and by the gather.
+a product adds the gradient directly to dw. With `graph` on, an epoch is one CUDA graph. The variant is bound by the
+products, which read the gathered images twice, and by the gather.
 """
 
 from functools import partial

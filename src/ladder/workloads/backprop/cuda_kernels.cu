@@ -1,5 +1,6 @@
-// The functions behind the earlier study's eleven kernels (cuda_kernels.py numbers them): eight, some in several
-// versions. All have the same arguments; `layer` is a layer with weights. layer.cuh documents the shapes of a Layer.
+// Eight functions, some in several versions, are the study's eleven kernels; cuda_kernels.py numbers these. All have
+// the same arguments; `net` is a layer with weights, a Layer, whose shapes layer.cuh documents. Below, (count, ...)
+// are the `count` rows of such an array that ranpat lists.
 //
 // Launch, with blocks of whole warps and at most MAX_THREADS threads; excess threads do nothing:
 //   *_tiled          grid ceil(rows / height) * ceil(columns / TILE) of the result, block (TILE, height), dynamic

@@ -1,6 +1,7 @@
-/* The loops of associativity.c on OpenMP threads, scheduled by OMP_SCHEDULE. The two sums over patterns, that of the
-   error and that of the weight changes, have several versions. `patterns_*` compute out and delta (patterns, width) of
-   all layers and the error (1); `weight_change_*` compute dw (fan_in + 1, fan_out) of a layer. */
+/* The loops of associativity.c on OpenMP threads. OMP_SCHEDULE schedules the loops over patterns that threads share.
+   The two sums over patterns, that of the error and that of the weight changes, have several versions. `patterns_*`
+   compute out and delta (patterns, width) of all layers and the error (1); `weight_change_*` compute dw
+   (fan_in + 1, fan_out) of a layer. fused.h explains FACTORED. */
 #define FACTORED 1
 #include "fused.h"
 #include "rows.h"
@@ -48,7 +49,7 @@ void weight_change_atomic(const Network *net, long layer)
     }
 }
 
-/* Every thread accumulates its patterns in a private array; then each thread adds its part of these arrays. */
+/* Every thread accumulates its patterns in an array of its own; then each sums its part of all these arrays into dw. */
 void weight_change_accumulators(const Network *net, long layer)
 {
     const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1], count = weight_count(net, layer);
@@ -74,7 +75,7 @@ void weight_change_accumulators(const Network *net, long layer)
     }
 }
 
-/* Every thread owns some of the rows, and iterates over all patterns. */
+/* Every thread owns some of the rows of dw, and iterates over all patterns. */
 void weight_change_owner(const Network *net, long layer)
 {
     const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];

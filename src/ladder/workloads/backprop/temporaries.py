@@ -1,7 +1,7 @@
 """The loops of `contiguous` on rows without aliases, with temporaries instead of repeated indexing.
 
-The compiler can vectorise the innermost loops. Bound by the L2 cache: every pattern reads the first layer's weights
-from it, and reads and writes their changes.
+The compiler can vectorise the innermost loops. The variant is bound by the L2 cache: every pattern reads the first
+layer's weights from it, and reads and writes their changes.
 """
 
 from typing import Literal

@@ -15,7 +15,7 @@ LAYERS = (1, 2, 3, 4)
 # The number of layers that are computed for a whole group of batches: the first layer has so few pixels that a small
 # batch leaves most of a device idle.
 SHARED_LAYERS = 1
-# Tapered batches are full batches, halves, quarters or eighths, rounded down to whole tiles of images.
+# Tapered batches are full ones, halves, quarters or eighths, rounded down to tiles of images, but at least a tile.
 DIVISORS = (2, 4, 8)
 TILE = 16
 # The share of the kernels' time in which their copies leave the link idle, in TF32 on an H100 or H200.
@@ -31,15 +31,16 @@ class Generator:
     - `project(latents, weights, bias, out, activation)`;
     - `epilogue(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
     - `values(variant, shape)`, an array that a variant's layer can read;
-    - `layer(variant, problem, next_variant, fused)`, which returns the Layer; `next_variant` is the variant of the next
-      layer or None; `fused` has the operations fused into the layer: an `activation`, maybe a `result` of bytes.
+    - `layer(variant, problem, next_variant, fused)`, which returns the Layer of `tconv/layer.py`; `next_variant` is the
+      variant of the next layer or None; `fused` has the operations fused into the layer: an `activation`, maybe a
+      `result` of bytes.
     """
 
     def __init__(self, problem, operations, *, first, last, split, batch, epilogue):
         self.operations, self.epilogue = operations, epilogue
         channels, dtype, make = problem.sizes["channels"], problem.sizes["dtype"], problem.device.empty
         arrays = self.arrays = layout.arrays(problem.network, channels)
-        self.norms = [None] * 5
+        self.norms = [None] * (len(LAYERS) + 1)  # the projection's first
         if epilogue == "separate":
             self.norms = [*(make((2, width), dtype) for width in input_channels(channels)), None]
             self.prepare = [("norms", partial(folding.write_norms, arrays, self.norms[:4]))]
@@ -122,8 +123,10 @@ def even_groups(images, batch):
 def tapered_groups(images, batch):
     """Groups of batches that become smaller, because no kernel hides the last copy.
 
-    The kernels of later batches hide a batch's copy if the batch has at most as many images as the last batch, plus
-    IDLE_SHARE of the images that remain. A batch has the available size that is closest to this. Consecutive batches
+    Let a batch have the first b of n remaining images, the last batch have s, and let the unit of time be that of an
+    image's kernels. Copies, which can't begin before the batch's kernels end, take (1 - IDLE_SHARE) n. They end no
+    later than the last kernels and the last copy would if b + (1 - IDLE_SHARE) n <= n + (1 - IDLE_SHARE) s, hence
+    b <= s + IDLE_SHARE (n - s). A batch has the available size that is closest to s + IDLE_SHARE n. Consecutive batches
     form a group while they have at most `batch` images together.
     """
     sizes = [min(max(batch // divisor // TILE, 1) * TILE, batch) for divisor in DIVISORS]

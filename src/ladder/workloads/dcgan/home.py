@@ -12,9 +12,9 @@
 - `gpus`: the images are partitioned among so many GPUs, with a host thread for each; the caller's drives the first.
 - `first`, `last`, `split` and `epilogue` are explained in `batches.py`, `math` and `product` in `gpu.py`.
 
-Bound by the multiply-adds of the layers or by the link between GPU and host, whichever takes longer. Page-locking takes
-longer than drawing. It is untimed because a caller would lock an array once and reuse it. Rejected schedules:
-`docs/experiments/dcgan.md`.
+The variant is bound by the multiply-adds of the layers or by the link between GPU and host, whichever takes longer.
+Page-locking takes longer than drawing. It is untimed because a caller would lock an array once and reuse it. Rejected
+schedules: `docs/experiments/dcgan.md`.
 """
 
 import functools
@@ -39,7 +39,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
-LIMITS = {"split": (0, 4), "batch": (1, 65535)}
+LIMITS = {"split": (0, 4), "batch": (1, 65535)}  # the maximum batch is that of `images` in CUDA variants of tconv
 # The slots of a GPU, of which each has a batch that is drawn or copied: the minimum number, and the number per stream.
 MIN_SLOTS, SLOTS_PER_STREAM = 8, 2
 

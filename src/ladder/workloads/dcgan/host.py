@@ -1,7 +1,7 @@
 """The generator on the CPU, batch by batch; its transposed convolutions are any host variants of `tconv`.
 
 The values of a small batch fit in the caches; larger batches read the filters, 20 MB at full size, less often.
-Compute-bound by the transposed convolutions.
+The variant is compute-bound by the transposed convolutions.
 """
 
 import ctypes

@@ -27,7 +27,7 @@ RUNTIME = "cuda"
 REQUIRES = ("mpi4py", "cupy")
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
-LIMITS = {"split": (0, 4), "batch": (1, 65535)}
+LIMITS = {"split": (0, 4), "batch": (1, 65535)}  # the maximum batch is that of `images` in CUDA variants of tconv
 
 
 def setup(

@@ -1,7 +1,7 @@
 """Peer: Cholesky factorisation by cuSOLVER (potrf, potrs), of a copy of A that the timed run makes.
 
-Compute-bound. CuPy's `cholesky` would also zero a triangle; CuPy's interface to cuSOLVER, which is called instead,
-counts elements in 32 bits.
+The variant is compute-bound. CuPy's `cholesky` would also zero a triangle; CuPy's interface to cuSOLVER, which is
+called instead, counts elements in 32 bits.
 """
 
 from ladder.cuda.gpus import load_cupy

@@ -1,7 +1,8 @@
 """The kernels by cuBLAS, all except `init` and `hash`.
 
 `product` is cuBLAS's product with a diagonal matrix (dgmm), `reduction` its product with a vector of ones, and `scale`,
-`vecdif` and `vecsum` are its sum of matrices (geam). Memory-bound, or for small n bound by the launch latency.
+`vecdif` and `vecsum` are its sum of matrices (geam). The variant is memory-bound, or for small n bound by the launch
+latency.
 """
 
 import ctypes

@@ -1,8 +1,8 @@
 """Version 1 of the earlier study: a block for each row of the matrix, as wide as the row; n is at most 32.
 
 The launches are those of the study, <<<n, n>>> for a matrix and <<<n, 1>>>, blocks of a single thread, for a vector.
-The study's reduction is unrolled by hand; ours is unrolled by the compiler, and n need not be a power of two. Bound by
-the latency of a launch and of a few dependent accesses.
+The study's reduction is unrolled by hand; ours is unrolled by the compiler, and n need not be a power of two. The
+variant is bound by the latency of a launch and of a few dependent accesses.
 """
 
 from ladder.harness.contract import Problem, Run

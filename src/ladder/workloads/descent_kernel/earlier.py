@@ -1,7 +1,8 @@
 """The earlier study's tables: milliseconds of each kernel on its GPU, in float32. The GPU and the year are unknown.
 
-A time is that of a single, first launch between two events, without a warm-up. The study's rates count only the
-elements that a kernel writes, 4 bytes each, and not the whole traffic: `elements_written` and `traffic` return both.
+A time is that of a kernel's only launch, between two events and without a warm-up. The study's rates count only the
+bytes of the elements that a kernel writes, 4 each: `elements_written` returns these elements, `traffic` all bytes that
+a kernel loads and stores.
 """
 
 from ladder.workloads.descent_kernel import cost

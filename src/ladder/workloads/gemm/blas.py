@@ -2,7 +2,7 @@
 
 BLAS expects column-major matrices, so a row-major product is computed as its transpose, out^T = B^T A^T: the transposed
 views are column-major, and nothing is copied. The addend of nt is copied into the result and added with beta = 1.
-Compute-bound; with few rows bound by packing, with one row by the bandwidth at which B is read.
+The variant is compute-bound; with few rows bound by packing, with one row by the bandwidth at which B is read.
 """
 
 import numpy as np

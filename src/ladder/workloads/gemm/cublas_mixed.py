@@ -8,7 +8,7 @@ Precision Accuracy from Tensor Cores While Surpassing the FP32 Theoretical Peak 
 its own error bound.
 
 The conversion is part of the timed run. With `conversion` = ahead it is done before, as in a program that stores its
-data in that precision. Bound by the tensor cores; the conversion is memory-bound.
+data in that precision. The variant is bound by the tensor cores; the conversion is memory-bound.
 """
 
 import ctypes

@@ -2,7 +2,8 @@
 
 A block computes `bm` x `bn` elements of the result in steps of `bk`, with `bn` threads. Only A is in shared memory: an
 element of B is loaded from global memory to a register, and multiplied by `bm` elements of A that are the same for all
-threads. Bound by shared memory: each FMA still loads one element from it, instead of two in `cuda_shared`.
+threads. The variant is bound by shared memory: each FMA still loads one element from it, instead of two in
+`cuda_shared`.
 """
 
 from ladder.harness.contract import Problem, Run

@@ -1,9 +1,9 @@
 """GEMM on the GPU's tensor cores: FP64 MMA for float64; TF32 for float32, with operands of 11 significant bits.
 
 A block computes `bm` x `bn` elements of the result in steps of `bk`, a warp `wm` x `wn` of them; `stages` tiles are in
-flight or in use. Bound by the tensor cores, or by shared memory if the tiles of a warp are small. With `splitk` > 1, a
-cluster of `splitk` blocks shares the sums of a tile, for results of few tiles and long sums. GPUs before compute
-capability 9.0 have no clusters; there one block computes the whole tile.
+flight or in use. The variant is bound by the tensor cores, or by shared memory if the tiles of a warp are small. With
+`splitk` > 1, a cluster of `splitk` blocks shares the sums of a tile, for results of few tiles and long sums. GPUs
+before compute capability 9.0 have no clusters; there one block computes the whole tile.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """GEMM on the GPU, a thread per element of the result, with operands in global memory.
 
-Bound by the load units, neither by memory nor by the floating-point units: each FMA loads two elements, most of which
-hit the L1 cache.
+The variant is bound by the load units, neither by memory nor by the floating-point units: each FMA loads two elements,
+most of which hit the L1 cache.
 """
 
 from ladder.harness.contract import Problem, Run

@@ -6,7 +6,8 @@ both cost little if all sides are long. Then a block computes tiles of `bm` x `b
 with the Tensor Memory Accelerator (TMA) and runs ahead of the warps that multiply, across tiles. The blocks share the
 tiles as in `persistent`, where tiles are split along k unless `stream_k` is off.
 
-Bound by arithmetic if all sides are long, else by the copies of the operands, which `cuda_tiled` doesn't make.
+The variant is bound by arithmetic if all sides are long, else by the copies of the operands, which `cuda_tiled` doesn't
+make.
 """
 
 from math import ceil

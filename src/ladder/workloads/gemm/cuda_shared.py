@@ -1,7 +1,7 @@
 """GEMM on the GPU with square tiles of both operands in shared memory, a thread per element of the result.
 
-An element is loaded from global memory once per `block` rows or columns of the result. Bound by shared memory: each FMA
-still loads two elements from it.
+An element is loaded from global memory once per `block` rows or columns of the result. The variant is bound by shared
+memory: each FMA still loads two elements from it.
 """
 
 from ladder.harness.contract import Problem, Run

@@ -1,9 +1,9 @@
 """GEMM on the GPU without tensor cores: tiles in shared memory, smaller tiles of them in registers.
 
 A block computes `bm` x `bn` elements of the result in steps of `bk`, a thread `tm` x `tn` of them, so that an element
-read from shared memory is used by `tm` or `tn` FMAs. Bound by the floating-point units if the tiles are large enough.
-With `splitk` > 1, a cluster of `splitk` blocks shares the sums of a tile, for results of few tiles and long sums. GPUs
-before compute capability 9.0 have no clusters; there one block computes the whole tile.
+read from shared memory is used by `tm` or `tn` FMAs. The variant is bound by the floating-point units if the tiles are
+large enough. With `splitk` > 1, a cluster of `splitk` blocks shares the sums of a tile, for results of few tiles and
+long sums. GPUs before compute capability 9.0 have no clusters; there one block computes the whole tile.
 """
 
 from ladder.build import binaries

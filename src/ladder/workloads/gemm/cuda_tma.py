@@ -5,8 +5,9 @@ multiprocessor. One warpgroup copies the operands' tiles to `stages` buffers wit
 and runs ahead of the warps that multiply, across tiles. The TMA requires rows of a multiple of 16 bytes; the elements
 of other operands are copied one by one.
 
-The blocks share the tiles as in `persistent`, where tiles are split along k unless `stream_k` is off. Bound by the
-tensor cores; small results by the latency of two launches, the second of which adds the sums of split tiles.
+The blocks share the tiles as in `persistent`, where tiles are split along k unless `stream_k` is off. The variant is
+bound by the tensor cores; small results by the latency of two launches, the second of which adds the sums of split
+tiles.
 """
 
 from functools import cache, lru_cache

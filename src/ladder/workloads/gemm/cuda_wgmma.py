@@ -6,8 +6,9 @@ TF32, and runs ahead of the warpgroups, across tiles. The blocks of a `cluster` 
 other. The clusters share the tiles as in `persistent`, where tiles are split along k unless `stream_k` is off.
 
 Tensor cores require one operand along k in shared memory. Of tn neither lies so: A is transposed before the product.
-Operands whose rows aren't a multiple of 16 bytes are copied before it, too. Bound by the tensor cores, or by the GPU's
-power limit; products with few terms per sum by bandwidth, and small ones by the latency of the launches.
+Operands whose rows aren't a multiple of 16 bytes are copied before it, too. The variant is bound by the tensor cores,
+or by the GPU's power limit; products with few terms per sum by bandwidth, and small ones by the latency of the
+launches.
 """
 
 from math import ceil

@@ -1,10 +1,11 @@
-// The kernel that packs operands for kernels whose copies require rows of a multiple of 16 bytes, or another layout.
+// The kernel that packs operands for kernels that require rows of a multiple of 16 bytes, or the transpose. The macro
+// REAL is the type of an element.
 #pragma once
 
 extern __shared__ __align__(1024) unsigned char memory[];
 
-// to (rows, stride) = from (rows, columns); with `transposed`, to (columns, stride) = its transpose. What follows in the
-// rows of `to` isn't written.
+// to (rows, stride) = from (rows, columns) or, with `transposed`, to (columns, stride) = the transpose of `from`. A row
+// of `to` may be longer; the rest of it isn't written.
 //
 // Launch: grid (a block per 32 x 32 elements), block (32, 8), dynamic shared memory 32 x 33 elements.
 extern "C" __global__ void __launch_bounds__(256)

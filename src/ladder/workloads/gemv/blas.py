@@ -1,7 +1,7 @@
 """GEMV by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemv and sgemv.
 
 BLAS expects column-major matrices, so the row-major matrix is passed as a transposed column-major matrix, and nothing
-is copied. Memory-bound.
+is copied. The variant is memory-bound.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """GEMV in C with the schedules of OpenMP that Numba can't express: static, dynamic and guided.
 
 `dynamic` assigns rows one by one and `guided` in shrinking blocks. Both balance cores of unequal speed at the cost of a
-shared counter. Each row is one vectorised sum. Memory-bound.
+shared counter. Each row is one vectorised sum. The variant is memory-bound.
 """
 
 import ctypes

@@ -1,7 +1,8 @@
 """GEMV by cuBLAS: cublasDgemv and cublasSgemv.
 
 cuBLAS expects column-major matrices, so the row-major matrix is passed as a column-major one of m rows and n columns,
-whose transpose is multiplied; nothing is copied. Bound by the bandwidth of the GPU's memory; small matrices by latency.
+whose transpose is multiplied; nothing is copied. The variant is bound by the bandwidth of the GPU's memory; small
+matrices by latency.
 """
 
 import ctypes

@@ -2,8 +2,8 @@
 
 OpenMP binds every thread to a core: with `binding` = spread to distant cores, so that few threads use all sockets'
 memory, with close to neighbouring cores, which share caches. Each thread first touches the pages of matrix and result
-that it will use, since Linux places a page near the core that touches it first. Memory-bound; on a single NUMA node it
-differs from `openmp` only in that threads don't migrate.
+that it will use, since Linux places a page near the core that touches it first. The variant is memory-bound; on a
+single NUMA node it differs from `openmp` only in that threads don't migrate.
 """
 
 from typing import Literal

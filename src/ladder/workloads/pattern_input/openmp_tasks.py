@@ -1,7 +1,7 @@
 """Reading in OpenMP tasks, as in the earlier study's program: one thread creates them, and all execute them.
 
 A task reads `block` images, piece by piece like `serial`. With few images per task, the overhead of tasks dominates;
-with many, threads wait for the last task. Memory-bound by the numbers that are written.
+with many, threads wait for the last task. The variant is memory-bound by the numbers that are written.
 """
 
 from ladder.harness.contract import Problem, Run

@@ -1,7 +1,7 @@
 """Reading one piece of the file after the other, on one thread.
 
 A piece is copied from the page cache to a buffer that fits in the L2 cache, and converted from there with vector
-instructions. Bound by the copies and stores of one core: 4 or 8 bytes are written per byte read.
+instructions. The variant is bound by the copies and stores of one core: 4 or 8 bytes are written per byte read.
 """
 
 from ladder.harness.contract import Problem, Run

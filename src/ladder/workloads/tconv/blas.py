@@ -2,9 +2,9 @@
 
 A pixel's channels times the filter's 25 * k rows are its contributions to up to 25 elements of the result. Each element
 is the sum of 4, 6 or 9 contributions, fewer at the border (`col2im`). Each thread processes blocks of images, of about
-`block` pixels, so that a filter larger than the caches is read once per block; BLAS uses one thread. Bound by the
-products, 25 h^2 per pair of channels instead of the necessary (5 h - 3)^2, and for few channels by the traffic of the
-contributions.
+`block` pixels, so that a filter larger than the caches is read once per block; BLAS uses one thread. The variant is
+bound by the products, 25 h^2 per pair of channels instead of the necessary (5 h - 3)^2, and for few channels by the
+traffic of the contributions.
 """
 
 import numba

@@ -3,8 +3,8 @@
 A pixel's channels times the filter's 25 * k rows are its contributions to up to 25 elements of the result. Each element
 is the sum of 4, 6 or 9 contributions, fewer at the border. The product, by any CUDA variant of `gemm`, has 25 h^2
 multiply-adds per pair of channels instead of the necessary (5 h - 3)^2: no zeros are multiplied, and only contributions
-outside the result are wasted. `block` images are processed at a time. Bound by the product, and for few input channels
-by writing and reading its results.
+outside the result are wasted. `block` images are processed at a time. The variant is bound by the product, and for few
+input channels by writing and reading its results.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_col2im.cu"
 MACROS = ()
 USES = {"product": "gemm"}
-LIMITS = {"block": (1, 65535)}
+LIMITS = {"block": (1, 65535)}  # the maximum is that of `images` in other CUDA variants
 ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 
 

@@ -3,8 +3,8 @@
 Each row of the gathered matrix has the 25 pixels under the filter at one position of the result, including the zeros
 between and around the image's pixels. The product, by any CUDA variant of `gemm`, has 100 h^2 multiply-adds per pair of
 channels instead of the necessary (5 h - 3)^2; three in four multiply by zero. The matrix is 100 times as large as the
-image, so only `block` images are gathered at a time. Bound by the product, and for few output channels by writing and
-reading the matrix.
+image, so only `block` images are gathered at a time. The variant is bound by the product, and for few output channels
+by writing and reading the matrix.
 """
 
 from functools import partial
@@ -23,7 +23,7 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_im2col.cu"
 MACROS = ()
 USES = {"product": "gemm"}
-LIMITS = {"block": (1, 65535)}
+LIMITS = {"block": (1, 65535)}  # the maximum is that of `images` in other CUDA variants
 ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 BLOCKS_PER_MULTIPROCESSOR = 8
 

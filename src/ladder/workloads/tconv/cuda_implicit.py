@@ -4,7 +4,7 @@ A block computes `bm` images by `bn` columns, in steps of `bk` channels, and a t
 are the output channels of `parities` neighbouring elements of the result, 1, 2 or 4. Of one element, only pairs of
 pixels and taps that exist are multiplied, so no FLOP is wasted. For few output channels, as in a picture, there are
 four elements, those around a pixel; 25 in 36 multiply-adds are then needed.
-`parities` = 2, for two elements side by side, suits tensor cores. Compute-bound.
+`parities` = 2, for two elements side by side, suits tensor cores. The variant is compute-bound.
 """
 
 from functools import cache, partial

@@ -1,8 +1,8 @@
 """The transposed convolution on the GPU, a thread per element of the result, over the contributing pixels only.
 
 The loops begin at the parity of y + 1 or x + 1 and step by two; the only branches left are for the border. Threads of
-different parities still have different trip counts. Bound by its loads: each multiply-add loads two values, which hit
-the caches.
+different parities still have different trip counts. The variant is bound by its loads: each multiply-add loads two
+values, which hit the caches.
 """
 
 from ladder.harness.contract import Problem, Run

@@ -3,7 +3,7 @@
 A thread computes all elements around 4 pixels of a row: per input channel, it reads 18 pixels from shared memory for
 100 multiply-adds per output channel. A block has `rows` x 32 pixels of an image. Only pairs of pixels and taps that
 exist are multiplied, except that pixels beyond the image, at its border or in a block's columns, count as zeros.
-Compute-bound, and for few channels bound by reading the image.
+The variant is compute-bound, and for few channels bound by reading the image.
 """
 
 from functools import partial
@@ -18,6 +18,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_window.cu"
+# The maximum number of images is that of blocks along y of a grid.
 LIMITS = {"dtype": ("float32",), "k": (1, 4), "images": (1, 65535), "rows": (4, 32)}
 ACTIVATIONS = ("none", "relu", "tanh")
 WRITES_UINT8 = True  # a layer may write 8-bit pixels

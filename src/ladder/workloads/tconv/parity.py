@@ -1,7 +1,8 @@
 """The transposed convolution with loops over only those taps of the filter that have a pixel.
 
 The loops begin at the parity of y + 1 or x + 1 and step by two; the only branches left are for the border. Sums over
-channels may be reordered, so that the compiler vectorises them. Bound by loads: each multiply-add has two.
+channels may be reordered, so that the compiler vectorises them. The variant is bound by loads: each multiply-add has
+two.
 """
 
 import numba

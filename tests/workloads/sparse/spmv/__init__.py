@@ -1,7 +1,7 @@
 """SpMV: out = A x for a sparse matrix in CSR, a workload that the project doesn't have.
 
 Shapes: A has `rows` rows of `per_row` entries each, out of `columns`; `starts` (rows + 1,), `indices` and `entries`
-(rows per_row,), x (columns,), out (rows,).
+(rows per_row,), x (columns,), out (rows,). docs/contracts.md says what each name of this module is for.
 """
 
 from types import SimpleNamespace

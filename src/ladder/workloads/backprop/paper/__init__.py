@@ -1,10 +1,10 @@
-"""The paper's chapter on back-propagation: the gains of loops, flags, threads and GPU kernels."""
+"""The chapter on back-propagation: the gains of loops, flags, threads and GPU kernels. Literals: docs/contracts.md."""
 
 ORDER = 35
 TITLE = "Back-propagation, loop by loop"
 CATEGORY = "Backprop"
 TABLES = ("programs", "memories", "kernels")
-LOOKS = {  # {method: (label, colour, marker, dashes)}
+LOOKS = {  # {method: (label, colour, marker, dashes)}; further methods look as in other chapters
     "before": ("before tuning", "grey", (4, 0, 22), ""),
     "loop_order": ("loop order", "red", (3, 0, 90), ""),
     "contiguous": ("contiguous rows", "sky", (3, 0, 45), ""),

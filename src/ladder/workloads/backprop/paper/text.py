@@ -22,26 +22,28 @@ def share_of_weight_change(study):
 
 def efficiency_of_products(study):
     """The parallel efficiency of the best products on all threads, which clock rates and neighbours limit."""
-    count = largest(study, "tuned", "threads")
+    count = largest(study, "tuned on most threads", "threads")
     single, several = (rates.products(study.machine("widest"), SIZE["dtype"], threads) for threads in (1, count))
     return latex.percent(several / single / count, 2) if single and several else None
 
 
 def epochs_to_error(study):
-    """The epochs until the error is at most ERROR_OF_MEAN, in the first training that gets there."""
-    counts = [epochs_of(study, selection) for selection in TRAININGS]
-    return next((latex.num(count) for count in counts if count), None)
+    """The epochs until the error is below ERROR_OF_MEAN, in the first of TRAININGS that gets there."""
+    return latex.num(count) if (count := epochs_until_error(study)) else None
 
 
 def time_to_error(study, selection):
-    """The time of the epochs until the error is at most ERROR_OF_MEAN."""
-    count = epochs_of(study, selection)
+    """The time that a training takes for the epochs of `epochs_to_error`."""
+    count = epochs_until_error(study)
     return latex.seconds(count * median_time(study.rows(selection)), 2) if count else None
 
 
-def epochs_of(study, selection):
-    """The first epoch of a training with an error of at most ERROR_OF_MEAN per image; None without one."""
-    rows = study.find(selection)
-    curve = study.machine_of(selection).of_case("curves", rows)
-    epochs = curve[curve["loss"] <= ERROR_OF_MEAN * rows["images"].iloc[0]]["epoch"] if len(curve) else ()
-    return int(min(epochs)) if len(epochs) else None
+def epochs_until_error(study):
+    """The number of `epochs_to_error`; None if no training gets there."""
+    for selection in TRAININGS:
+        rows = study.find(selection)
+        curve = study.machine_of(selection).of_case("curves", rows)
+        epochs = curve[curve["loss"] < ERROR_OF_MEAN * rows["images"].iloc[0]]["epoch"] if len(curve) else ()
+        if len(epochs):
+            return int(min(epochs))
+    return None

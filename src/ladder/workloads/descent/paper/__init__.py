@@ -1,10 +1,10 @@
-"""The paper's chapter on steepest descent, its elementary kernels and conjugate gradients."""
+"""The chapter on steepest descent, its elementary kernels and conjugate gradients. Literals: docs/contracts.md."""
 
 ORDER = 40
 TITLE = "Steepest descent"
 CATEGORY = "Descent"
 TABLES = ("elements", "bandwidth")
-LOOKS = {  # {method: (label, colour, marker, dashes)}
+LOOKS = {  # {method: (label, colour, marker, dashes)}; further methods look as in other chapters
     "cuda_version1": ("CUDA version 1", "grey", (7, 1, 0), ""),
     "cuda_version2": ("CUDA version 2", "red", (5, 0, 0), ""),
     "cuda_fused": ("CUDA fused", "green", (7, 0, 0), ""),

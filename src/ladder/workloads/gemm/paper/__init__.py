@@ -1,4 +1,4 @@
-"""The supplement's section on matrix products, on which the chapter on training builds."""
+"""The supplement's section on matrix products, on which the chapter on training builds. Literals: docs/contracts.md."""
 
 ORDER = 21
 TITLE = "Matrix products"

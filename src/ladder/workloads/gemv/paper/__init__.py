@@ -1,11 +1,10 @@
-"""The paper's chapter on matrix-vector products, from one core to several GPUs."""
+"""The chapter on matrix-vector products, from one core to several GPUs. Literals: docs/contracts.md."""
 
 ORDER = 30
 TITLE = "Matrix-vector products"
 CATEGORY = "GEMV"
 TABLES = ("sizes", "break_even", "threads", "ranks", "gpu", "gpus")
-# Variants that `gemm` has too look as they do there.
-LOOKS = {  # {method: (label, colour, marker, dashes)}
+LOOKS = {  # {method: (label, colour, marker, dashes)}; further methods look as in other chapters
     "openmp_bound": ("openmp_bound", "orange", ">", (5, 1.5)),
     "mpi": ("mpi", "pink", (4, 1, 0), (6, 1, 1, 1)),
     "mpi_openmp": ("mpi_openmp", "sky", (4, 1, 45), (2, 1)),

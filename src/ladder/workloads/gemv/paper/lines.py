@@ -4,22 +4,21 @@ from functools import partial
 
 from ladder.report.telling.lines import MAX, MIN, OFF, SEVERAL, Line, Needs, Source
 
-DTYPE = "float64"
-UNIT, GIGABYTE = "Gigabyte", 1e9  # the unit of the ladder, and its bytes
-# The claims are about matrices far larger than any cache; sizes that several sources have stand here.
-ON_RANKS, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
+DTYPE, UNIT, GIGABYTE = "float64", "Gigabyte", 1e9  # GIGABYTE: the bytes of UNIT, the ladder's unit
+# The claims are about matrices far larger than any cache. Sizes that several sources share:
+MEDIUM, LARGE = {"n": 32768, "m": 8192}, {"n": 65536, "m": 32768}
 OUTSIDE = {"mode": ["resident"], "phase": ["scatter"]}  # a resident matrix is sent before the first product
 PHASES = ("scatter", "broadcast", "compute", "gather")
-ON_GPUS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
+GPU_EXPERIMENTS = ("gemv_cards", "gemv_cards_large", "gemv_cards_larger")  # a GPU for each rank
 float64_source = partial(Source, dtype=DTYPE)
 SOURCES = {
     "threads": float64_source("host", "gemv_threads", n=8192, m=16384),
-    "ranks": float64_source("host", "gemv_mpi", **ON_RANKS),
-    "nodes": float64_source("host", "gemv_mpi", nodes=SEVERAL, **ON_RANKS),
+    "ranks": float64_source("host", "gemv_mpi", **MEDIUM),
+    "nodes": float64_source("host", "gemv_mpi", nodes=SEVERAL, **MEDIUM),
     "gpu": float64_source("gpu", "gemv_gpu", n=16384, m=32768),
     "long": float64_source("gpu", "gemv_gpu", n=100, m=1000000),
-    "gpus": float64_source("gpus", "gemv_cards", **ON_RANKS),
-    "sent": float64_source("gpus", "gemv_cards", mode="ship", **ON_RANKS),
+    "gpus": float64_source("gpus", "gemv_cards", **MEDIUM),
+    "sent": float64_source("gpus", "gemv_cards", mode="ship", **MEDIUM),
     "large": float64_source("gpus", "gemv_cards_large", **LARGE),
     "most GPUs": float64_source("widest", "gemv_cards_large", **LARGE),
     "larger": float64_source("widest", "gemv_cards_larger", n=131072, m=32768),
@@ -27,18 +26,18 @@ SOURCES = {
     "ranks, smallest": float64_source("host", "gemv_mpi", n=MIN),
     "GPUs, all sizes": float64_source("gpus", "gemv_cards"),
 }
-# A GPU must have measured its first and last rung, so that no ladder is incomplete.
+# A GPU that lacks the first or the last rung isn't chosen.
 MACHINES = {
     "host": Needs(("threads",)),
     "gpu": Needs(("gpu",), frozenset({"cuda_naive", "cublas"})),
     "gpus": Needs(("sent",), min={"ranks": 2}),
     "widest": Needs(("large",), widest="ranks"),
 }
-BLOCK, ONE_PIECE = {"block": 128}, {"chunks": 1, "graph": OFF}
+BLOCK, PLAIN = {"block": 128}, {"chunks": 1, "graph": OFF}  # PLAIN: the matrix in one piece, and no CUDA graph
 THREADS, RANKS = {"threads": MAX}, {"ranks": MAX}
 DYNAMIC, SPREAD = {"schedule": "dynamic"} | THREADS, {"binding": "spread"} | THREADS
 SHIP, RESIDENT, HYBRID = {"mode": "ship"} | RANKS, {"mode": "resident"} | RANKS, {"threads": 8}
-GRAPH = RESIDENT | ONE_PIECE | {"graph": "on"}
+GRAPH = RESIDENT | PLAIN | {"graph": "on"}
 SHIP_LABEL, RESIDENT_LABEL, GRAPH_LABEL = "`ship`", "`resident`", "`resident`, `graph`"
 LINES = {
     "serial": Line("openmp", {"threads": 1}, "threads", "dot products of rows, four at once"),
@@ -55,10 +54,10 @@ LINES = {
     "shared": Line("cuda_shared", BLOCK, "gpu", "the same, x in shared memory", "loads of x"),
     "warp": Line("cuda_warp", {}, "gpu", "at least one warp per row, 16-byte loads", "load latency"),
     "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
-    "mpi-ship": Line("mpi_cublas", SHIP | ONE_PIECE, "sent", "through host memory", "", SHIP_LABEL, begins=True),
-    "nccl-ship": Line("nccl_cublas", SHIP | ONE_PIECE, "sent", "from GPU to GPU", "copies", SHIP_LABEL),
-    "mpi": Line("mpi_cublas", RESIDENT | ONE_PIECE, "large", "rows sent once", "the link", RESIDENT_LABEL),
-    "nccl": Line("nccl_cublas", RESIDENT | ONE_PIECE, "large", "the same with NCCL", "the link", RESIDENT_LABEL),
+    "mpi-ship": Line("mpi_cublas", SHIP | PLAIN, "sent", "through host memory", "", SHIP_LABEL, begins=True),
+    "nccl-ship": Line("nccl_cublas", SHIP | PLAIN, "sent", "from GPU to GPU", "copies", SHIP_LABEL),
+    "mpi": Line("mpi_cublas", RESIDENT | PLAIN, "large", "rows sent once", "the link", RESIDENT_LABEL),
+    "nccl": Line("nccl_cublas", RESIDENT | PLAIN, "large", "the same with NCCL", "the link", RESIDENT_LABEL),
     "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", GRAPH_LABEL, begins=True),
 }
 TABLE = [

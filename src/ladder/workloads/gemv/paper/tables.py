@@ -15,7 +15,7 @@ from ladder.report.telling.lines import LATEX_TIMES, parallelism, select
 from ladder.store import collect
 from ladder.store.study import median_time, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
-from ladder.workloads.gemv.paper.lines import DTYPE, ON_GPUS, PHASES, per_unit
+from ladder.workloads.gemv.paper.lines import DTYPE, GPU_EXPERIMENTS, PHASES, per_unit
 
 # (key of a line, source) of what the study's last graph compares, with the matrix sent, and of NCCL.
 SENT_LINES = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
@@ -146,7 +146,7 @@ def gpus(study):
     machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
     for name, machine in machines.items():
         if name:
-            frame = collect.concatenate([machine.samples(experiment, dtype=DTYPE) for experiment in ON_GPUS])
+            frame = collect.concatenate([machine.samples(experiment, dtype=DTYPE) for experiment in GPU_EXPERIMENTS])
             title = [rf"\multicolumn{{{len(head)}}}{{l}}{{{code(name)}}}"]
             groups.append([title, None, *rows_by_matrix(frame, partial(row, machine))])
     return latex.long_table("rllrrrrrrrr", head, insert_rules(groups))

@@ -1,5 +1,8 @@
 // Copies of tiles by the Tensor Memory Accelerator (PTX ISA: "cp.async.bulk.tensor"): compute capability 9.0 and later.
-// One thread starts a copy, and an mbarrier counts its bytes.
+// One thread starts a copy, and an mbarrier counts its bytes: in each phase a thread calls full.arrive_and_expect()
+// with the bytes of all boxes, zeros outside the array included. A map is a __grid_constant__ argument of the kernel or
+// in global memory. `to` is aligned to 128 bytes. Boxes arrive in the 128-byte swizzle (cuda/tensor_map.py): if `to` is
+// aligned to 1024 bytes, the 16-byte vector u of the 128-byte line l is at u ^ (l % 8).
 #pragma once
 #include "ptx/mbarrier.cuh"
 #include "ptx/shared_address.cuh"
@@ -39,8 +42,8 @@ __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Mbarrie
       : "memory");
 }
 
-// Copy the box at (x, y) of an array of two dimensions to the same address in all blocks of the cluster in the bit mask
-// `blocks`. In each of these blocks the mbarrier at the address of `full` counts the bytes.
+// Copy the box at (x, y) of an array of two dimensions to the same address in the blocks of the cluster whose bits are
+// set in `blocks`. In each of these blocks the mbarrier at the address of `full` counts the bytes.
 __device__ __forceinline__ void multicast_box(unsigned short blocks, void *to, const TensorMap &map, Mbarrier &full,
                                             int x, int y) {
   asm volatile(

@@ -1,4 +1,4 @@
-"""The supplement's section on the ceilings of machines: the best rates of memory and of arithmetic."""
+"""The supplement's section on ceilings, the best rates of memory and arithmetic. Literals: docs/contracts.md."""
 
 ORDER = 1
 TITLE = "Ceilings"
