@@ -84,6 +84,8 @@ SENTENCES = [
     (["run", "gemm/blas", "m=1", "n=1", "k=1", "--launcher", "'"], '--launcher is "\'"'),
     (["run", "gemm/blas", "m=1", "n=1", "k=1", "--json", "file/x"], "file/x can't be written"),
     (["profile", "gemm/blas", "m=1"], "gemm needs a value for its size 'n'"),
+    (["counters", "--machine", "here", "--configfile", "nowhere.yaml"], "nowhere.yaml can't be read"),
+    (["counters", "--machine", "here", "--into", "file"], "file/here/counters.csv.gz can't be written"),
     (["new", "gemm/mine", "--folder", "file"], "file/gemm can't be used: Not a directory."),
     (["train", "backprop", "blas", "images=10"], "needs a value"),
     (["generate", "gemm", "network.bin", "latents.txt", "x.png"], "gemm generates nothing from files"),
