@@ -25,6 +25,7 @@ AXES = {
     "descent_solution": {(SYSTEM, "time of a solve"), (SYSTEM, "")},
     "descent_waterfall": {("time of an iteration, n = 512, float32", "")},
     "gemm_roofline": {("FLOP per byte", "GFLOP/s")},
+    "gemm_shapes": {("FLOP", "speed-up")},
     "gemm_tilings": set(),
     "gemv_phases": {("time (ms)", "")},
     "gemv_scaling": {("cores", ""), ("GPUs", "")},
