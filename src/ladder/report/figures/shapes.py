@@ -72,4 +72,5 @@ def fill(axes, precision, points, ends):
     names = dict.fromkeys(points["method"])
     marks.mark(axes, points, "flops", "ratio", {name: looks.look(name) for name in names})
     mean = np.exp(np.log(points["ratio"]).mean())
-    axes.set(title=f"{precision}: {formats.three_digits(mean)} over {len(points)} shapes", xlabel="FLOP", ylabel="speed-up")
+    title = f"{precision}: {formats.three_digits(mean)} over {len(points)} shapes"
+    axes.set(title=title, xlabel="FLOP", ylabel="speed-up")
