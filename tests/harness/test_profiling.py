@@ -132,6 +132,13 @@ def test_counters_are_published(monkeypatch, capsys):
     assert rows["variant"].unique().tolist() == ["blas"]
 
 
+def test_counters_of_other_cases_stay_published():
+    row = {"machine": "here", "workload": "gemm", "variant": "blas", "pipe": "fma"}
+    for case, kernels in [("a", ["old", "older"]), ("b", ["other"]), ("a", ["new"])]:
+        counters.write(".", [row | {"case": case, "kernel": kernel} for kernel in kernels])
+    assert counters.read([counters.FILE])[["case", "kernel"]].to_numpy().tolist() == [["b", "other"], ["a", "new"]]
+
+
 @pytest.mark.parametrize(("word", "tool"), [("gemm/blas", "perf"), ("gemm/cuda_naive", "ncu")])
 def test_a_missing_profiler_is_named_with_what_to_install(monkeypatch, word, tool, capsys):
     monkeypatch.setenv("PATH", "")

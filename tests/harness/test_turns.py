@@ -1,6 +1,7 @@
 """Cases measured in turns, by workers that start no process, and their campaign as it is published and read back."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -96,6 +97,12 @@ def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(ste
     measure("a")
     forward = [case.variant for case in CASES]
     assert measured_variants(steps) == [*forward, *forward[::-1]] * 2
+
+
+def test_the_seconds_of_each_stage_are_logged(steps, capsys):
+    measure("a", CASES[:1])
+    line = capsys.readouterr().err
+    assert re.fullmatch(r"Seconds for 4 processes: starting \d+\.\d, checking .*, preparing .*, timed \d+\.\d\.\n", line)
 
 
 def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):

@@ -5,6 +5,7 @@ round. Process i of all cases thus ran in the same turn: the ratio of two cases 
 """
 
 import math
+import sys
 import time
 from datetime import UTC, datetime
 from functools import partial
@@ -13,7 +14,7 @@ from ladder import devices
 from ladder.build import compilation
 from ladder.catalogue import soundness, traits
 from ladder.catalogue.sources import code_paths, fingerprint
-from ladder.errors import LadderError
+from ladder.errors import LadderError, pluralize
 from ladder.harness import environment
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.measure import document_of
@@ -55,8 +56,12 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             clocks = partial(devices.of(cases[0]).clocks, leases)
             began, clocks_before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
             turns = group_processes(turn_order(cases, protocol["processes"]), launcher, memory)
-            measure_groups(turns, jobs, start, leases, results, walls, partial(starts_alone, launcher=launcher))
+            is_alone = partial(starts_alone, launcher=launcher)
+            stages = measure_groups(turns, jobs, start, leases, results, walls, is_alone)
             clocks_after = clocks()
+    seconds = ", ".join(f"{name} {value:.1f}" for name, value in stages.items())
+    count = sum(len(processes) for processes in results.values())
+    print(f"Seconds for {pluralize(count, 'process')}: {seconds}.", file=sys.stderr)
     documents = {}
     for case in cases:
         sources, origin = origins[case]
@@ -118,8 +123,10 @@ def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda 
 
     The processes of a group prepare at once, are timed one by one, and then check at once; meanwhile those of the next
     group start and prepare, unless `is_alone` of a case says that it must not. None does anything while one is timed.
+    Returns the seconds by stage.
     """
     checking, preparing = [], []  # of (case, Worker)
+    stages = StageTimer()
     try:
         for group in groups:
             if any(is_alone(case) for _, case in group):
@@ -129,21 +136,41 @@ def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda 
                 preparing.append((case, start(turn, case, *jobs[case])))
             for case, worker in preparing:
                 name_case_in_errors(case, worker.wait_ready)
+            stages.end("starting")
             for _, worker in preparing:
                 worker.prepare(leases)
             collect_results(checking, results)
             checking = []
+            stages.end("checking")
             for case, worker in preparing:
                 name_case_in_errors(case, worker.wait_paused)
+            stages.end("preparing")
             for case, worker in preparing:
                 walls[case] += measure_process(case, worker)
+            stages.end("timed")
             for _, worker in preparing:
                 worker.proceed()
             checking, preparing = preparing, []
         collect_results(checking, results)
+        stages.end("checking")
     finally:
         for _, worker in checking + preparing:
             worker.stop()
+    return stages.seconds
+
+
+class StageTimer:
+    """The `seconds` of stages that follow each other and recur, {name: seconds}."""
+
+    def __init__(self):
+        self.seconds = {}
+        self.start = time.monotonic()
+
+    def end(self, name):
+        """End the present stage, whose name it is, and begin the next one."""
+        now = time.monotonic()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self.start
+        self.start = now
 
 
 def measure_process(case, worker):

@@ -38,9 +38,17 @@ def columns_of(kernel: KernelCounters) -> dict[str, Any]:
 
 
 def write(folder: Path | str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows of a machine into its published folder, in place of those that were there."""
-    text = pd.DataFrame(rows).to_csv(index=False, float_format="%.4g")
-    write_atomically(Path(folder) / FILE, headers.compress(headers.complete_header(text, TABLE)))
+    """Write rows into a machine's published folder, with those of other cases that are there.
+
+    Raises LadderError if these can't be read.
+    """
+    path, table = Path(folder) / FILE, pd.DataFrame(rows)
+    if path.exists():
+        earlier = read([path])
+        keys, earlier_keys = (frame.set_index(["workload", "variant", "case"]).index for frame in (table, earlier))
+        table = pd.concat([earlier[~earlier_keys.isin(keys)], table])
+    text = table.to_csv(index=False, float_format="%.4g")
+    write_atomically(path, headers.compress(headers.complete_header(text, TABLE)))
 
 
 def read(paths: Sequence[Path | str]) -> pd.DataFrame:
