@@ -148,6 +148,11 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
     assert passed == (beyond is None)
 
 
+def test_arrays_that_no_copy_is_timed_to_are_not_pinned():
+    staged = CUDA.staging_arrays({"a": np.zeros((17, 1), np.float32)}, pinned=False)  # pinning would need a GPU
+    assert (staged["a"].shape, staged["a"].dtype) == ((17, 1), np.float32)
+
+
 @pytest.mark.gpu
 def test_an_array_that_does_not_fit_is_an_error():
     with (

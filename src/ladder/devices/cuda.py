@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ladder import cuda
 from ladder.cuda import clock
 from ladder.devices.gpu import Gpu
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import DTypeLike
 
 
