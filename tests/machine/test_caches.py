@@ -99,14 +99,25 @@ def record_writes(monkeypatch, make_flush):
     return writes
 
 
-def test_every_cpu_writes_twice_its_l2_cache_and_then_the_caller_twice_the_last_level(monkeypatch, report_caches):
+def expected_writes(cpus):
+    """The writes of a flush on `four_cpus`: each CPU's part, in any order, and the caller's, which is the last."""
+    return [*((2 * MIB + 64 * MIB // len(cpus), {cpu}) for cpu in cpus), (64 * MIB, set(cpus))]
+
+
+def test_every_cpu_writes_twice_its_l2_cache_and_all_twice_the_last_level(monkeypatch, report_caches):
     report_caches(four_cpus())
     cpus = sorted(os.sched_getaffinity(0))
     writes = record_writes(monkeypatch, lambda: caches.flusher(cpus))
     first, second = writes[: len(cpus) + 1], writes[len(cpus) + 1 :]
-    assert first[-1] == second[-1] == (128 * MIB, set(cpus)), "the caller, last"
     for writes_of_flush in (first, second):
-        assert sorted(writes_of_flush[:-1], key=str) == sorted(((2 * MIB, {cpu}) for cpu in cpus), key=str)
+        assert writes_of_flush[-1] == expected_writes(cpus)[-1], "the caller, last"
+        assert sorted(writes_of_flush, key=str) == sorted(expected_writes(cpus), key=str)
+
+
+def test_the_caller_writes_all_of_a_small_last_level(monkeypatch, report_caches):
+    report_caches({(0, 0): (2, "Unified", "1024K", 0), (0, 1): (3, "Unified", "32768K", "0")})
+    writes = record_writes(monkeypatch, lambda: caches.flusher([0]))
+    assert [size for size, _ in writes] == [2 * MIB, 64 * MIB] * 2
 
 
 def test_a_process_writes_its_part_of_the_shared_cache(monkeypatch, report_caches):
@@ -121,7 +132,7 @@ def test_a_device_empties_the_caches_of_all_its_cpus(monkeypatch, report_caches,
     monkeypatch.setattr(mpi, "communicator", lambda: SimpleNamespace(allgather=lambda value: [value], rank=0))
     cpus = sorted(host.AFFINITY)
     writes = record_writes(monkeypatch, devices.load(device).flusher)
-    expected = [(128 * MIB, set(cpus)), *((2 * MIB, {cpu}) for cpu in cpus)]
+    expected = expected_writes(cpus)
     for writes_of_flush in (writes[: len(expected)], writes[len(expected) :]):
         assert sorted(writes_of_flush, key=str) == sorted(expected, key=str)
 

@@ -377,7 +377,8 @@ def test_every_key_has_the_documented_default():
     """`tests/workflow/test_documentation.py` compares the documented ones with the schema's."""
     config = configuration.validate({"experiments": {}})
     protocol = {"processes": 3, "most_processes": 3, "samples": 10, "least": 10, "most": 200, "target": 0.02, "cap": 60}
-    protocol |= {"phase_passes": 3, "energy": False, "cold_start": True, "share_machine": False}
+    protocol |= {"phase_passes": 3, "energy": False, "cold_start": True}
+    protocol |= {"share_machine": False, "side_by_side": False}
     assert config.pop("protocol") == protocol
     auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
     others = {

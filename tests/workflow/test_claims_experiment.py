@@ -9,6 +9,7 @@ import yaml
 
 from conftest import ROOT
 from ladder.machine import identity
+from ladder.planning import plan
 from ladder.records import campaigns
 from ladder.workflow import invocation
 from ladder.workflow.builds import Builds
@@ -37,12 +38,12 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("LADDER_COMMIT", "0" * 40)
 
 
-def claims_of(experiments=EXPERIMENTS, nodes=None):
-    """The Claims of a study with another experiment."""
+def claims_of(experiments=EXPERIMENTS, nodes=None, **changes):
+    """The Claims of a study with another experiment, and with `changes` of its configuration."""
     names = {name.replace(" ", "_"): value for name, value in experiments.items()}
     text = yaml.safe_dump({"protocol": {"processes": 2}, "experiments": names}, sort_keys=False)
     Path("claims.yaml").write_text(text, encoding="utf-8")
-    study = read_plan({"study": experiment(BLAS)}, nodes, claims=["claims.yaml"])
+    study = read_plan({"study": experiment(BLAS)}, nodes, claims=["claims.yaml"], **changes)
     return Claims(study, Builds(study))
 
 
@@ -108,6 +109,17 @@ def test_nothing_runs_beside_a_block():
     assert "mpiexec" in values.pop("mpi")
     assert values == {"timing": 1, "card": 0}
     assert resources.threads(job("first")) == resources.threads(job("ranks")) == 2
+
+
+@pytest.mark.parametrize(
+    ("variants", "timing", "card", "threads"), [({"cublas": {}}, 0, 2, 1), ({"cublas": {}} | BLAS, 1, 0, 2)]
+)
+def test_blocks_on_gpus_alone_may_run_side_by_side(monkeypatch, variants, timing, card, threads):
+    monkeypatch.setattr(plan, "is_installed", lambda library: True)
+    claims = claims_of({"gpus": experiment(variants, protocol={"side_by_side": True})}, gpus=2)
+    resources = BlockResources(claims.study, claims)
+    wanted = [resources.measuring_resources[name](job("gpus")) for name in ("timing", "card")]
+    assert ([timing, card], threads) == (wanted, resources.threads(job("gpus")))
 
 
 def test_on_a_cluster_the_kinds_of_nodes_have_blocks_of_their_own():

@@ -47,7 +47,9 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         require_preconditions(case, reference)
     origins = {case: (fingerprint(case), revision.of_files(code_paths(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
-    memory = free_memory() / 2  # a group is prepared while the one before it is checked
+    granted = granted or cpus.cores()
+    # A group is prepared while the one before it is checked; a block beside others has its part of the memory.
+    memory = free_memory() / 2 * min(1, granted / cpus.cores())
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
     with hold_machine(*cases):
         for case in filter(compilation.is_needed, cases):
@@ -55,7 +57,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
         with lease_devices(*cases) as leases:
             clocks = partial(devices.of(cases[0]).clocks, leases)
             began, clocks_before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
-            turns = group_processes(turn_order(cases, protocol["processes"]), launcher, memory)
+            turns = group_processes(turn_order(cases, protocol["processes"]), launcher, memory, granted)
             is_alone = partial(starts_alone, launcher=launcher)
             stages = measure_groups(turns, jobs, start, leases, results, walls, is_alone)
             clocks_after = clocks()
@@ -91,12 +93,15 @@ def turn_order(cases, count):
         yield from ((turn, case) for case in (cases if turn % 2 == 0 else cases[::-1]))
 
 
-def group_processes(processes, launcher, memory):
-    """Lists of (turn, case) that run together: at most as many ranks as there are cores, and as `memory` bytes hold."""
+def group_processes(processes, launcher, memory, cores=None):
+    """Lists of (turn, case) that run together: at most as many ranks as `cores`, by default this process's, and as
+    `memory` bytes hold.
+    """
+    cores = cores or cpus.cores()
     group, ranks, required = [], 0, 0
     for turn, case in processes:
         needed = math.inf if starts_alone(case, launcher) else MEMORY_FACTOR * bytes_of_arrays(case)
-        if group and (ranks + case.ranks > cpus.cores() or required + needed > memory):
+        if group and (ranks + case.ranks > cores or required + needed > memory):
             yield group
             group, ranks, required = [], 0, 0
         group.append((turn, case))

@@ -14,7 +14,8 @@ CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
 # Bytes assumed for the last level and for an L2 cache if Linux reports none.
 DEFAULT_LAST_LEVEL, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
-MIN_FLUSHED_BYTES = 64 * 2**20
+# The bytes of a flush that its calling thread writes at most.
+CALLER_BYTES = 64 * 2**20
 # Linux's names of the kinds of caches, and the letters that mark them in a cache's name, such as L1d.
 KIND_LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
 
@@ -67,13 +68,16 @@ def largest_l2() -> int:
 def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     """A function that flushes these CPUs' private caches and, together with other processes, the shared ones.
 
-    A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The caller then writes a buffer of
-    twice the last level, divided by the number of processes. The caller writes last, so that it is awake when the timed
-    call begins: Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
+    A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The processes write twice the last
+    level: each caller up to CALLER_BYTES of it, its threads the rest. The caller writes last, so that it is awake when
+    the timed call begins: Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
     """
+    part = max(CALLER_BYTES, 2 * last_level()) // processes
+    caller_part = min(part, CALLER_BYTES) if cpus else part
+    thread_bytes = 2 * largest_l2() + (part - caller_part) // max(1, len(cpus))
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]
-    buffers = [np.zeros(2 * largest_l2(), np.uint8) for _ in cpus]
-    shared = np.zeros(max(MIN_FLUSHED_BYTES, 2 * last_level()) // processes, np.uint8)
+    buffers = [np.zeros(thread_bytes, np.uint8) for _ in cpus]
+    caller_buffer = np.zeros(caller_part, np.uint8)
     counter = itertools.count()
 
     def flush() -> None:
@@ -81,6 +85,6 @@ def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
         futures = [thread.submit(buffer.fill, value) for thread, buffer in zip(threads, buffers, strict=True)]
         for future in futures:
             future.result()
-        shared.fill(value)
+        caller_buffer.fill(value)
 
     return flush

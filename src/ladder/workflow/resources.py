@@ -6,6 +6,9 @@ from ladder.catalogue import traits
 from ladder.planning import targets
 from ladder.workflow.study_plan import case_of
 
+# The jobs of one GPU at a time in profiles/, of which one is timed: a job that takes as many `card` has a GPU to itself.
+JOBS_PER_GPU = 2
+
 
 class JobResources:
     """The resources of the jobs of a StudyPlan; `case_of` gives the case of a job's wildcards, or the largest of them.
@@ -123,14 +126,22 @@ class BlockResources(JobResources):
     """The resources of the jobs of Claims that measure a block of cases in turns.
 
     On a cluster they are those of the block's largest case. On this machine nothing runs beside a block, because its
-    cases may be on the host and on GPUs.
+    cases may be on the host and on GPUs; but blocks `side_by_side` have a GPU each, and its part of the cores.
     """
 
     def __init__(self, plan, claims):
         self.claims = claims
         super().__init__(plan, claims.largest_case)
         if not plan.site:
-            self.measuring_resources |= {"timing": 1}
+            self.measuring_resources |= {
+                "timing": lambda wildcards: 0 if self.is_side_by_side(wildcards) else 1,
+                "card": lambda wildcards: JOBS_PER_GPU if self.is_side_by_side(wildcards) else 0,
+            }
+
+    def is_side_by_side(self, wildcards):
+        """Whether a block leaves the other GPUs to others: by its protocol, if all of its cases are on one GPU."""
+        items = self.claims.items(wildcards)
+        return all(item.protocol["side_by_side"] and traits.device(item.case) == "cuda" for item in items)
 
     def shares_node(self, wildcards):
         """A block has its nodes to itself, since its cases may differ in what they need."""
@@ -141,8 +152,11 @@ class BlockResources(JobResources):
         return False
 
     def threads(self, wildcards):
-        """The cores of a job: on this machine all of them."""
-        return super().threads(wildcards) if self.plan.site else self.plan.targets["cpu"].cores
+        """The cores of a job: on this machine all of them, or a GPU's part."""
+        if self.plan.site:
+            return super().threads(wildcards)
+        target = self.plan.targets["cpu"]
+        return max(1, target.cores // target.gpus) if self.is_side_by_side(wildcards) else target.cores
 
     def launcher(self, wildcards):
         """The launcher of the block's cases on several ranks; empty without any."""
