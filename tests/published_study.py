@@ -6,7 +6,8 @@ from pathlib import Path
 
 from conftest import ROOT
 from ladder.records import documents
-from ladder.store import PUBLISHED, TABLES, collect, roofs
+from ladder.store import PUBLISHED, TABLES, collect, roofs, table_files
+from ladder.store.published_tables import PublishedTables
 from ladder.store.study import Study, campaigns_of, dates_of
 
 EXPERIMENTS = (
@@ -25,10 +26,10 @@ def study():
     """The Study, made once for a process."""
     folders = sorted((ROOT / "results/published/campaigns").iterdir())
     folders += [path for path in sorted((ROOT / "results/published").iterdir()) if (path / "machine.json").exists()]
-    labels = collect.campaign_labels(folders)
+    published = PublishedTables(folders)
     tables = {
         experiment: {
-            name: collect.concatenate(collect.published_parts(folders, name, experiment, set(), labels))
+            name: table_files.with_types(collect.concatenate(published.parts(name, experiment, set())))
             for name in TABLES
         }
         for experiment in EXPERIMENTS

@@ -94,7 +94,7 @@ def test_facts_are_in_record_and_table_and_determine_the_cost():
     assert [process["facts"] for process in result["processes"]] == [{"steps": 7, "least": 70}]
     assert (result["cost"]["flops"], result["cost"]["bytes"]) == (7, 75)
     planned = {"key": case.key, "machine": "here", "left_out": None, "sources": result["sources"]}
-    collect.collect({"experiment": "one", "cases": [planned]}, "tables", [])
+    collect.collect({"experiment": "one", "cases": [planned]}, "tables")
     samples = table_files.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64

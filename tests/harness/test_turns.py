@@ -15,6 +15,7 @@ from ladder.records import campaigns, record
 from ladder.records.case import Case
 from ladder.report import ratios
 from ladder.store import collect, study, table_files
+from ladder.store.published_tables import PublishedTables
 
 SIZES = "form=nn,m=17,n=65,k=1,dtype=float64,source=random,seed=1,cache=warm"
 CASES = [Case.parse("gemm", variant, f"{SIZES},threads=1") for variant in ("openmp", "interchanged", "blas")]
@@ -186,7 +187,7 @@ def ratio(folders=None):
     """The time of `openmp` over that of `blas` in the published campaigns."""
     plan = {"experiment": "gemm_square", "cases": []}
     folders = folders or sorted(Path("results/published/campaigns").iterdir())
-    collect.collect(plan, "tables/gemm_square", folders)
+    collect.collect(plan, "tables/gemm_square", PublishedTables(folders))
     rows = study.load(["tables/gemm_square"], "here").samples("gemm_square")
     return ratios.of(*(study.where(rows, variant=variant) for variant in ("openmp", "blas")))
 
@@ -197,7 +198,7 @@ def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(steps):
         publish(name)
     assert ratio().spread.campaigns == 3
     plan = {"experiment": "gemm_square", "cases": []}
-    collect.collect(plan, "all", sorted(Path("results/published/campaigns").iterdir()))
+    collect.collect(plan, "all", PublishedTables(sorted(Path("results/published/campaigns").iterdir())))
     rows = table_files.load("all")["samples"]
     assert rows.groupby("process")["campaign"].nunique().max() == 1
     assert rows[rows["variant"] == "blas"]["process"].nunique() == 12

@@ -18,6 +18,7 @@ from ladder.report.telling import chapter_study, functions
 from ladder.report.telling.lines import select
 from ladder.statistics import claims
 from ladder.store import collect, table_files
+from ladder.store.published_tables import PublishedTables
 from ladder.store.study import Study
 
 # Claims whose ratio isn't the quotient of two cases' times: of a call over its link, of communication in calls, of a
@@ -37,13 +38,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is 
 def published_study():
     """The study of all published machines and campaigns."""
     folders = [*FOLDERS, *CAMPAIGNS]
-    names = {
-        name for folder in folders for name in table_files.read_published(folder, "samples")["experiment"].unique()
-    }
-    labels = collect.campaign_labels(folders)
+    published = PublishedTables(folders)
+    names = {name for folder in folders for name in table_files.published_experiments(folder, "samples")}
     tables = {
         experiment: {
-            name: collect.concatenate(collect.published_parts(folders, name, experiment, set(), labels))
+            name: table_files.with_types(collect.concatenate(published.parts(name, experiment, set())))
             for name in ("samples", "curves", "missing")  # verdicts read no other tables
         }
         for experiment in sorted(names)

@@ -18,6 +18,7 @@ from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
 from ladder.store import collect, publish, study, table_files
+from ladder.store.published_tables import PublishedTables
 
 CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case", "cache"]
 SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
@@ -98,7 +99,7 @@ def other_machine(real_record):
 
 
 def collect_and_load(plan, *published_folders):
-    collect.collect(plan, "tables", published_folders)
+    collect.collect(plan, "tables", PublishedTables(published_folders))
     return table_files.load("tables")
 
 

@@ -5,7 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from ladder.store import collect, machine_families, table_files
+from ladder.store import machine_families, table_files
+from ladder.store.published_tables import PublishedTables
 
 GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
 
@@ -36,6 +37,7 @@ def rows(monkeypatch):
         return frame.assign(machine=machine, experiment=experiment, process=0)
 
     monkeypatch.setattr(table_files, "read_published", published_rows)
+    monkeypatch.setattr(table_files, "published_experiments", lambda folder, table: {"e"})
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +49,7 @@ def description_is_trusted(monkeypatch):
 def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(publish, rows, table):
     folders = [publish("four", [GPU] * 4), publish("two", [GPU] * 2), publish("two", [GPU] * 2, run=2)]
     folders.append(publish("other", [OTHER_GPU] * 4))
-    parts = collect.published_parts(folders, table, "e", set(), collect.campaign_labels(folders))
+    parts = PublishedTables(folders).parts(table, "e", set())
     machines = [part.set_index("variant")["machine"].str.removesuffix(" (published)").to_dict() for part in parts]
     assert machines == [
         {"cublas": "two", "blas": "four", "nccl": "two"},
@@ -61,7 +63,7 @@ def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(p
 def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, rows):
     folders = [publish("two", [GPU] * 2), publish("one", [GPU]), publish("one", [GPU], run=2)]
     assert machine_families.labels(folders) == {"two": ("one", 1)}
-    parts = collect.published_parts(folders, "samples", "e", set(), collect.campaign_labels(folders))
+    parts = PublishedTables(folders).parts("samples", "e", set())
     assert set(parts[0]["machine"]) == {"two (published)"}
 
 
@@ -72,7 +74,7 @@ def test_machines_with_another_cpu_or_without_a_gpu_keep_their_labels(publish):
     assert machine_families.labels([*folders, publish("four", [GPU] * 4)]) == {"one": ("four", 4)}
 
 
-def test_an_experiment_of_which_nothing_was_measured_keeps_its_label(publish, monkeypatch):
+def test_an_experiment_of_which_nothing_was_measured_keeps_its_label():
     missing = pd.DataFrame({"variant": ["cublas"], "case": ["n=1"], "machine": ["one"]})
-    monkeypatch.setattr(table_files, "read_published", lambda folder, table, experiment: pd.DataFrame())
-    assert machine_families.relabel(missing, publish("one", [GPU]), "e", ("two", 2)).equals(missing)
+    gpus, cases = machine_families.cases_on_gpus(pd.DataFrame())
+    assert machine_families.relabel(missing, gpus, cases, ("two", 2)).equals(missing)

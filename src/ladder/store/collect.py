@@ -14,7 +14,6 @@ cache, and every size and tuning by its name. `columns` explains each; tables th
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -23,25 +22,21 @@ from ladder.errors import LadderError
 from ladder.harness import traces
 from ladder.machine import revision
 from ladder.machine.nvidia import THROTTLING
-from ladder.records import campaigns, checksums, record
+from ladder.records import checksums, record
 from ladder.records.case import Case
-from ladder.store import PUBLISHED, TABLES, headers, machine_families, table_files
+from ladder.store import TABLES, headers, table_files
+from ladder.store.published_tables import CASE_COLUMNS, PublishedTables
 
-# The columns that identify a case.
-CASE_COLUMNS = ["machine", "workload", "variant", "case"]
 # The entries of a process's state that are averages over repeated runs.
 RUN_AVERAGES = ("joules", "sustained")
 # Entries of a record that say where, and in which stretch of measuring, it was made.
 ORIGIN_FIELDS = ("campaign", "host")
-# Added once more to the numbers of processes for each further campaign, so that no two processes of a case share one.
-PROCESS_OFFSET = 1000
 
 
-def collect(plan: Mapping[str, Any], folder: Path | str, published: Sequence[Path | str] = ()) -> None:
+def collect(plan: Mapping[str, Any], folder: Path | str, published: PublishedTables | None = None) -> None:
     """Write an experiment's tables.
 
-    `plan` is {experiment, cases: [{key, machine, left_out, sources}]}; `published` are folders of published
-    measurements. `left_out` is the reason why a case is skipped, or None. Raises LadderError for a record of other
+    `plan` is {experiment, cases: [{key, machine, left_out, sources}]}. `left_out` is the reason why a case is skipped, or None. Raises LadderError for a record of other
     sources than the plan's: it was measured with code that has changed since.
     """
     tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
@@ -58,11 +53,12 @@ def collect(plan: Mapping[str, Any], folder: Path | str, published: Sequence[Pat
                 raise LadderError(f"{path} was measured with code that has changed since: delete it and measure again.")
             for name, rows in rows_of(document, columns).items():
                 tables[name] += rows
-    frames, labels = {}, campaign_labels(published)
+    published = published or PublishedTables([])
+    frames = {}
     for name, rows in tables.items():
         # Published rows are skipped if there are new ones of the same case on the same machine.
         new_keys = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = published_parts(published, name, plan["experiment"], new_keys, labels)
+        parts = published.parts(name, plan["experiment"], new_keys)
         frames[name] = concatenate([pd.DataFrame(rows), *parts])
     for name, frame in frames.items():  # only after everything has been read without an error
         write_table(folder, name, frame)
@@ -128,62 +124,6 @@ def imbalance(process: Mapping[str, Any], index: int, phase: str) -> dict[str, f
 def key_of(row: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """The machine and the case of a row."""
     return tuple(row[name] for name in CASE_COLUMNS)
-
-
-def published_parts(
-    folders: Sequence[Path | str],
-    name: str,
-    experiment: str,
-    new_keys: set[tuple[str, str, str, str]],
-    labels: Mapping[str, tuple[str, int]],
-) -> list[pd.DataFrame]:
-    """An experiment's rows of a published table, a frame per folder; of a case that campaigns measured, only theirs.
-
-    Rows of campaigns are kept beside new ones of the same case, because verdicts rest on campaigns. `labels` are those
-    of `campaign_labels(folders)`, the same for all tables.
-    """
-    campaign_folders = list(filter(is_campaign, folders))
-    parts = [published_rows(folder, name, experiment, set(), labels) for folder in campaign_folders]
-    parts = [
-        part.assign(process=part["process"] + PROCESS_OFFSET * number) for number, part in enumerate(parts) if len(part)
-    ]
-    measured_again = {
-        (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[CASE_COLUMNS].to_numpy()
-    }
-    other_folders = [folder for folder in folders if folder not in campaign_folders]
-    return [*parts, *(published_rows(folder, name, experiment, new_keys | measured_again) for folder in other_folders)]
-
-
-def campaign_labels(folders: Sequence[Path | str]) -> dict[str, tuple[str, int]]:
-    """The labels of `machine_families` for the campaigns among published folders."""
-    return machine_families.labels(list(filter(is_campaign, folders)))
-
-
-def is_campaign(folder: Path | str) -> bool:
-    """Whether a published folder is that of a campaign."""
-    return Path(folder).parent.name == campaigns.PUBLISHED.name
-
-
-def published_rows(
-    folder: Path | str,
-    name: str,
-    experiment: str,
-    new_keys: set[tuple[str, str, str, str]],
-    labels: Mapping[str, tuple[str, int]] = MappingProxyType({}),
-) -> pd.DataFrame:
-    """An experiment's rows of a published table, with the mark of publication after the machine; empty without any.
-
-    Cases whose keys are in `new_keys` are skipped. Cases on GPUs get the label of their machine in `labels`, if any.
-    """
-    frame = table_files.read_published(folder, name, experiment)
-    if frame.empty:
-        return frame
-    is_replaced = pd.MultiIndex.from_frame(frame[CASE_COLUMNS]).isin(new_keys)
-    frame = frame[~is_replaced].dropna(axis="columns", how="all")
-    if frame.empty:
-        return pd.DataFrame()
-    frame = machine_families.relabel(frame, folder, experiment, labels.get(frame["machine"].iloc[0]))
-    return frame.assign(machine=frame["machine"] + PUBLISHED)
 
 
 def concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -5,7 +5,6 @@ the machine with the most campaigns among those with the same models of GPU and 
 them. Rows of the host keep theirs.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from ladder.records import documents
-from ladder.store import table_files
 
 CASE_COLUMNS = ["variant", "case"]
 
@@ -44,24 +42,20 @@ def models(description: Mapping[str, Any]) -> tuple[str, ...]:
     return *sorted({gpu["name"] for gpu in description["gpus"]}), cpu.get("Model name"), cpu.get("Vector units")
 
 
-def relabel(frame: pd.DataFrame, folder: Path | str, experiment: str, label: tuple[str, int] | None) -> pd.DataFrame:
-    """An experiment's rows of a published folder's table, those on GPUs with another machine's label, if given.
+def relabel(frame: pd.DataFrame, gpus: int, cases: pd.MultiIndex, label: tuple[str, int]) -> pd.DataFrame:
+    """An experiment's rows of a folder's table, those on GPUs with another machine's label.
 
-    `label` is that label and the number of its machine's GPUs; if these are too few for one case, all rows keep theirs.
+    `gpus` and `cases` are those of `cases_on_gpus`. `label` is the label and the number of its machine's GPUs; if these
+    are too few for one case, all rows keep theirs.
     """
-    if label is None or frame.empty:
-        return frame
-    gpus, cases = cases_on_gpus(folder, experiment)
     name, count = label
     if not 0 < gpus <= count:
         return frame
     return frame.assign(machine=frame["machine"].mask(pd.MultiIndex.from_frame(frame[CASE_COLUMNS]).isin(cases), name))
 
 
-@functools.cache
-def cases_on_gpus(folder: Path | str, experiment: str) -> tuple[int, pd.MultiIndex]:
-    """The most GPUs that a case of an experiment used, and its cases on GPUs, in a published folder."""
-    samples = table_files.read_published(folder, "samples", experiment)
+def cases_on_gpus(samples: pd.DataFrame) -> tuple[int, pd.MultiIndex]:
+    """The most GPUs that a case of an experiment used, and its cases on GPUs, in its samples of a published folder."""
     if "gpu" not in samples:  # as in a folder without a sample of the experiment
         return 0, pd.MultiIndex.from_tuples([], names=CASE_COLUMNS)
     gpus = samples["gpu"].dropna().str.count(" ") + 1

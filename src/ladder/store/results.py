@@ -15,7 +15,7 @@ import pandas as pd
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean, enumerate_words
 from ladder.records import record
-from ladder.store import collect, data_package, roofs, study, table_files
+from ladder.store import collect, data_package, published_tables, roofs, study, table_files
 
 RECORDS = Path("results/records")
 CASE_COLUMNS = ["variant", "case"]
@@ -107,7 +107,7 @@ def read(systems: Collection[str], machines: Collection[str] = ()) -> dict[str, 
     for number, (origin, frame) in enumerate([*record_rows(systems, machines), *published_rows(systems, machines)]):
         if len(frame):
             calls = frame[frame["phase"] == "total"].assign(origin=origin)
-            process_numbers = calls["process"] + collect.PROCESS_OFFSET * number * (origin == FROM_CAMPAIGNS)
+            process_numbers = calls["process"] + published_tables.PROCESS_OFFSET * number * (origin == FROM_CAMPAIGNS)
             parts.setdefault(calls["machine"].iloc[0], []).append(calls.assign(process=process_numbers))
     return parts
 
@@ -134,7 +134,7 @@ def published_rows(systems: Collection[str], machines: Collection[str]) -> Itera
         path = folder / "samples.csv.gz"
         lines = select_lines(path, systems)
         frame = table_files.parse(path, "samples", partial(list, lines), is_part=True)
-        yield FROM_CAMPAIGNS if collect.is_campaign(folder) else FROM_MACHINE, frame
+        yield FROM_CAMPAIGNS if published_tables.is_campaign(folder) else FROM_MACHINE, frame
 
 
 def select_lines(path: Path, systems: Collection[str]) -> list[str]:

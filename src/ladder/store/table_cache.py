@@ -13,6 +13,7 @@ import sys
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -27,16 +28,31 @@ FOLDER = Path("results/cache/tables")
 def load_part(table: Path, key: str, part: str = "") -> bytes | None:
     """The cached bytes of a part of a table, b"" if the table has no such part; None if the key has no valid entry."""
     with contextlib.suppress(OSError, ValueError, zlib.error), path_of(table).open("rb") as file:
-        digest, _, line = file.readline().partition(b" ")
-        if digest.decode() != digest_of(line) or (header := json.loads(line))["key"] != full_key(key):
+        if (ranges := read_ranges(file, key)) is None:
             return None
-        if part not in header["parts"]:
+        if part not in ranges:
             return b""
-        start, length, digest = header["parts"][part]
+        start, length, digest = ranges[part]
         file.seek(start, 1)
         compressed = file.read(length)
         return zlib.decompress(compressed) if digest_of(compressed) == digest else None
     return None
+
+
+def parts(table: Path, key: str) -> list[str] | None:
+    """The names of the cached parts of a table; None if the key has no valid entry."""
+    with contextlib.suppress(OSError, ValueError), path_of(table).open("rb") as file:
+        ranges = read_ranges(file, key)
+        return None if ranges is None else list(ranges)
+    return None
+
+
+def read_ranges(file: BinaryIO, key: str) -> dict[str, tuple[int, int, str]] | None:
+    """{part: (start, length, digest)} of a cache file, which is left behind its header; None if that isn't valid."""
+    digest, _, line = file.readline().partition(b" ")
+    if digest.decode() != digest_of(line) or (header := json.loads(line))["key"] != full_key(key):
+        return None
+    return header["parts"]
 
 
 def store_parts(table: Path, key: str, parts: Mapping[str, bytes]) -> None:

@@ -4,6 +4,7 @@ Every line must end and have as many fields as the header; every row must have v
 numbers in the NUMBER_COLUMNS. A published table must have rows, all of them of the machine that its description names.
 """
 
+import contextlib
 import csv
 import functools
 import gzip
@@ -11,7 +12,7 @@ import io
 import pickle
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def cache_key(*paths: Path) -> str | None:
 
 
 def read_published(folder: Path | str, table: str, experiment: str | None = None) -> pd.DataFrame:
-    """A published table of all experiments, or of one, without its empty columns. Raises LadderError."""
+    """A published table of all experiments, or of one as pandas infers the types of these rows. Raises LadderError."""
     path = Path(folder) / f"{table}.csv.gz"
     if table == "traces" and not path.exists():  # early publications have none
         return pd.DataFrame()
@@ -94,17 +95,25 @@ def read_published(folder: Path | str, table: str, experiment: str | None = None
 def parse(path: Path, table: str | None, read_lines: Callable[[], list[str]], is_part: bool = False) -> pd.DataFrame:
     """The frame of the lines that `read_lines()` returns; without columns if there are no lines.
 
-    With `is_part` columns without any value are dropped. Raises LadderError, which names `path`.
+    Its types are those of `with_types`, or with `is_part` those of pandas. Raises LadderError, which names `path`.
     """
-    try:
+    with translate_errors(path):
         lines = read_lines()
         if not lines:
             return pd.DataFrame()
-        frame = parse_csv("".join(lines))
+        try:
+            frame = parse_csv("".join(lines))
+        except pd.errors.EmptyDataError:
+            return pd.DataFrame()
         require_filled(frame, REQUIRED_COLUMNS.get(table or "", ()))
-        return with_types(frame.dropna(axis="columns", how="all") if is_part else frame)
-    except pd.errors.EmptyDataError:
-        return pd.DataFrame()
+        return frame if is_part else with_types(frame)
+
+
+@contextlib.contextmanager
+def translate_errors(path: Path) -> Iterator[None]:
+    """A context that turns the errors of a damaged table into a LadderError that names its `path`."""
+    try:
+        yield
     except (OSError, EOFError, ValueError, csv.Error, zlib.error) as error:  # a truncated archive raises any of them
         raise LadderError(f"The table {path} can't be read: {error}. Restore it, or make it again.") from None
 
@@ -176,6 +185,17 @@ def count_commas(line: str) -> int:
     return "".join(line.split('"')[::2]).count(",")
 
 
+def published_experiments(folder: Path | str, table: str) -> frozenset[str]:
+    """The names of the experiments with rows in a published table. Raises LadderError."""
+    path = Path(folder) / f"{table}.csv.gz"
+    if table == "traces" and not path.exists():
+        return frozenset()
+    key = cache_key(path, path.parent / "machine.json")
+    names = table_cache.parts(path, key) if key else None
+    with translate_errors(path):
+        return frozenset(split_lines(path, table, key) if names is None else names)
+
+
 def published_lines(path: Path, table: str, experiment: str | None = None) -> list[str]:
     """A published table's lines, or its header and the lines of an experiment; none without any of the experiment.
 
@@ -186,13 +206,18 @@ def published_lines(path: Path, table: str, experiment: str | None = None) -> li
     key = cache_key(path, path.parent / "machine.json")
     content = table_cache.load_part(path, key, experiment) if key else None
     if content is None:
-        lines, by_experiment = unpack(path, table)
-        require_even(lines)
-        parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
-        if key:
-            table_cache.store_parts(path, key, parts)
-        content = parts.get(experiment, b"")
+        content = split_lines(path, table, key).get(experiment, b"")
     return io.StringIO(content.decode(), newline="").readlines()
+
+
+def split_lines(path: Path, table: str, key: str | None) -> dict[str, bytes]:
+    """{experiment: the header and its lines} of a published table, which are cached if there is a key."""
+    lines, by_experiment = unpack(path, table)
+    require_even(lines)
+    parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
+    if key:
+        table_cache.store_parts(path, key, parts)
+    return parts
 
 
 def unpack(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:

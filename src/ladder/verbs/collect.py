@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ladder.store import collect
+from ladder.store.published_tables import PublishedTables
 from ladder.verbs.arguments import read_plan
 
 
@@ -13,5 +14,6 @@ def add_arguments(parser):
 
 
 def run(options):
+    published = PublishedTables(options.published)
     for plan in map(read_plan, options.plans):
-        collect.collect(plan, Path(options.out) / plan["experiment"], options.published)
+        collect.collect(plan, Path(options.out) / plan["experiment"], published)
