@@ -36,8 +36,9 @@ ORIGIN_FIELDS = ("campaign", "host")
 def collect(plan: Mapping[str, Any], folder: Path | str, published: PublishedTables | None = None) -> None:
     """Write an experiment's tables.
 
-    `plan` is {experiment, cases: [{key, machine, left_out, sources}]}. `left_out` is the reason why a case is skipped, or None. Raises LadderError for a record of other
-    sources than the plan's: it was measured with code that has changed since.
+    `plan` is {experiment, cases: [{key, machine, left_out, sources}]}. `left_out` is the reason why a case is skipped,
+    or None. Raises LadderError for a record of other sources than the plan's: it was measured with code that has
+    changed since.
     """
     tables: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
     for planned in plan["cases"]:

@@ -69,6 +69,8 @@ SENSITIVITY = [
 MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_ROWS = 8
 STRIP_ELEMENTS = 2**18  # of temporary arrays, which fit the caches
+# The function of a matrix that leaves its values, where bounds need np.abs or np.square of them.
+VALUE = np.positive
 MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
 
 
@@ -157,32 +159,32 @@ def check(
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     is_full = m * n * k <= MAX_FULL_CHECK_FMAS
     rows = np.arange(m) if is_full else sampled_rows(m, sizes["seed"])
-    a_rows, addend = a[rows].astype(np.float64), 0 if c is None else c[rows].astype(np.float64)
+    a_rows, addend = a[rows].astype(np.float64), np.float64(0) if c is None else c[rows].astype(np.float64)
     exact_type = reference_type(k, sizes["dtype"])
     expected = np.einsum("ik,kj->ij", a_rows, b, dtype=exact_type) + addend
-    signs = np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
-    row_operands, column_operands = (a, b, c, out), (b.T, a.T, c if c is None else c.T, out.T)
-    directions = {} if is_full else {"row": (*row_operands, signs[:n]), "column": (*column_operands, signs[n:])}
+    signs = None if is_full else np.random.default_rng(sizes["seed"]).choice([-1.0, 1.0], m + n)
+    computed = {} if is_full else project_result(out, signs)
     if has_integer_inputs(sizes, round):
         checks = [compare("product, whole numbers", out[rows], expected, 0.0, rows)]
         if not is_full:  # elements that aren't whole numbers are detected directly, other errors by exact sums
             checks.append(compare_with_integers(out, integer_bits(k + 1, sizes["dtype"])))
-        for name, operands in directions.items():
-            computed, projected = projection(*operands)
-            checks.append(compare(f"{name}s projected, whole numbers", computed, projected, 0.0, projected=name))
+            projected, _ = sums(a, b, c, signs, None, [VALUE])
+            for name in computed:
+                check_name = f"{name}s projected, whole numbers"
+                checks.append(compare(check_name, computed[name], projected[VALUE][name], 0.0, projected=name))
         return checks, None
+    projected, of_rows = sums(a, b, c, signs, a_rows, [VALUE, np.abs, np.square])
     # k roundings of the products and one of the addend.
-    factor = product_factor(k + 1, precision)
-    scale = multiply(b.T, np.abs(a_rows).T, np.abs).T + np.abs(addend)
-    checks = [compare("product", out[rows], expected, factor * scale, rows)]
+    bound = product_factor(k + 1, precision) * (of_rows[np.abs] + np.abs(addend))
+    checks = [compare("product", out[rows], expected, bound, rows)]
     if precision != "tf32x3":
-        squares = multiply(b.T, np.square(a_rows).T, np.square).T + np.square(addend)
         random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact_type)
-        checks.append(
-            compare("product, random signs", out[rows], expected, random_sign_factor * np.sqrt(squares), rows)
-        )
-    for name, operands in directions.items():
-        checks += projections(name, *operands, precision)
+        bound = random_sign_factor * np.sqrt(of_rows[np.square] + np.square(addend))
+        checks.append(compare("product, random signs", out[rows], expected, bound, rows))
+    counts = {"row": n, "column": m}
+    for name in computed:
+        of_name = {f: projected[f][name] for f in projected}
+        checks += projections(name, computed[name], of_name, k, counts[name], precision)
     return checks, None
 
 
@@ -203,13 +205,29 @@ def strips(matrix):
     return [slice(start, min(start + count, rows)) for start in range(0, rows, count)]
 
 
-def multiply(matrix, other, function=lambda array: array):
-    """The product function(matrix) @ other in float64, by strips of the rows in which the matrix lies in memory."""
-    if matrix.flags.c_contiguous:
-        parts = [function(matrix[rows].astype(np.float64, copy=False)) @ other for rows in strips(matrix)]
-        return np.concatenate(parts)
-    base = matrix.T
-    return sum(function(base[rows].astype(np.float64, copy=False)).T @ other[rows] for rows in strips(base))
+def products(matrix, rights, lefts):
+    """({f: f(matrix) @ rights[f]}, {f: lefts[f] @ f(matrix)}) in float64, in one pass over the matrix."""
+    if not matrix.flags.c_contiguous:
+        by_left, by_right = products(matrix.T, transposed(lefts), transposed(rights))
+        return transposed(by_right), transposed(by_left)
+    by_right, by_left = {f: np.empty((len(matrix), rights[f].shape[1])) for f in rights}, dict.fromkeys(lefts, 0.0)
+    # Without these buffers, the pages of new arrays would take longer than the sums.
+    buffers = np.empty((2, *matrix[strips(matrix)[0]].shape))
+    for rows in strips(matrix):
+        strip, image = buffers[:, : rows.stop - rows.start]
+        strip[...] = matrix[rows]
+        for f in {**rights, **lefts}:
+            f(strip, out=image)
+            if f in rights:
+                np.matmul(image, rights[f], out=by_right[f][rows])
+            if f in lefts:
+                by_left[f] = by_left[f] + lefts[f][:, rows] @ image
+    return by_right, by_left
+
+
+def transposed(arrays):
+    """The transposes of a dict's arrays."""
+    return {key: array.T for key, array in arrays.items()}
 
 
 def sampled_rows(m, seed):
@@ -218,30 +236,48 @@ def sampled_rows(m, seed):
     return np.unique([0, m - 1, *random_rows])
 
 
-def projection(a, b, c, out, signs):
-    """out x and A (B x) + C x, where x are the signs."""
-    return multiply(out, signs), multiply(a, multiply(b, signs)) + (0 if c is None else multiply(c, signs))
+def project_result(out, signs):
+    """{"row": out x, "column": out^T y}, where `signs` are y and then x."""
+    m = len(out)
+    by_right, by_left = products(out, {VALUE: signs[m:, None]}, {VALUE: signs[None, :m]})
+    return {"row": by_right[VALUE][:, 0], "column": by_left[VALUE][0]}
 
 
-def projections(name, a, b, c, out, signs, precision):
+def sums(a, b, c, signs, a_rows, functions):
+    """({f: {"row": f(A) (f(B) x) + f(C) x, "column": f(B)^T (f(A)^T y) + f(C)^T y}}, {f: f(a_rows) f(B)}).
+
+    For VALUE, y and x are the `signs`, for other functions f ones. Without signs the first dict is empty; the second
+    has no VALUE, and is empty without `a_rows`.
+    """
+    m, lefts = len(a), {f: f(a_rows) for f in functions if f is not VALUE and a_rows is not None}
+    if signs is None:
+        return {}, products(b, {}, lefts)[1]
+    vectors = {f: signs if f is VALUE else np.ones(len(signs)) for f in functions}
+    x, y = {f: vectors[f][m:, None] for f in functions}, {f: vectors[f][None, :m] for f in functions}
+    _, y_a = products(a, {}, y)
+    b_x, lefts_b = products(b, x, {f: np.concatenate([y_a[f], lefts[f]]) if f in lefts else y_a[f] for f in functions})
+    a_b_x, _ = products(a, b_x, {})
+    c_x, y_c = products(c, x, y) if c is not None else ({}, {})
+    projected = {
+        f: {"row": (a_b_x[f] + c_x.get(f, 0.0))[:, 0], "column": (lefts_b[f][:1] + y_c.get(f, 0.0))[0]}
+        for f in functions
+    }
+    return projected, {f: lefts_b[f][1:] for f in lefts}
+
+
+def projections(name, computed, projected, k, n, precision):
     """The Checks of a projection: one for any data, and one for products of random signs.
 
-    Bounds include NumPy's rounding. `name` is what an element of the projection sums: a `row` or a `column`.
+    Bounds include NumPy's rounding. `name` is what an element of the projection sums, `n` elements: a `row` or a
+    `column`; `projected` are the `sums` by their functions.
     """
-    computed, expected = projection(a, b, c, out, signs)
-    ones = np.ones(len(signs))
-    scale, squares = (multiply(a, multiply(b, ones, function), function) for function in (np.abs, np.square))
-    if c is not None:
-        scale += multiply(c, ones, np.abs)
-        squares += multiply(c, ones, np.square)
-    k, n = b.shape
     check_factor = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
-    bound = (product_factor(k + 1, precision) + check_factor) * scale
-    checks = [compare(f"{name}s projected", computed, expected, bound, projected=name)]
+    bound = (product_factor(k + 1, precision) + check_factor) * projected[np.abs]
+    checks = [compare(f"{name}s projected", computed, projected[VALUE], bound, projected=name)]
     if precision != "tf32x3":
         # Large errors of many short sums are as improbable as those of one longer sum.
         factor, check_factor = (random_sum_factor(max(k + 1, MIN_TERMS), dtype) for dtype in (precision, np.float64))
         factor += check_factor + 2 * random_sum_factor(max(n, MIN_TERMS), np.float64)
-        bound = factor * np.sqrt(squares)
-        checks.append(compare(f"{name}s projected, random signs", computed, expected, bound, projected=name))
+        bound = factor * np.sqrt(projected[np.square])
+        checks.append(compare(f"{name}s projected, random signs", computed, projected[VALUE], bound, projected=name))
     return checks
