@@ -14,6 +14,7 @@ A variant's module may have a function `product(form)`, which returns `multiply(
 use it for their products. Arrays are C-contiguous and of one dtype, float64 or float32.
 """
 
+import itertools
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -68,7 +69,7 @@ SENSITIVITY = [
 # Up to this number of FMAs, m n k, every element is recomputed; beyond, sampled rows and projections of all elements.
 MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_ROWS = 8
-STRIP_ELEMENTS = 2**18  # of temporary arrays, which fit the caches
+TILE_ELEMENTS, MAX_TILE_COLUMNS = 2**18, 2**12  # of temporary arrays, which fit the caches
 # The function of a matrix that leaves its values, where bounds need np.abs or np.square of them.
 VALUE = np.positive
 MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
@@ -189,20 +190,14 @@ def check(
 
 
 def compare_with_integers(out, bits):
-    """The Check that all elements are multiples of 4**-bits: that of the first strip of rows where some aren't."""
-    for rows in strips(out):
-        scaled = out[rows].astype(np.float64) * 4.0**bits
-        check = compare("whole numbers", scaled, np.rint(scaled), 0.0, range(rows.start, rows.stop))
+    """The Check that all elements are multiples of 4**-bits: that of the first rows where some aren't."""
+    count = max(1, TILE_ELEMENTS // out.shape[1])
+    for start in range(0, len(out), count):
+        scaled = out[start : start + count].astype(np.float64) * 4.0**bits
+        check = compare("whole numbers", scaled, np.rint(scaled), 0.0, range(start, start + len(scaled)))
         if not check.passed:
             break
     return check
-
-
-def strips(matrix):
-    """Slices of a matrix's rows, of about STRIP_ELEMENTS each, so that temporary arrays stay in the caches."""
-    rows, columns = matrix.shape
-    count = max(1, STRIP_ELEMENTS // columns)
-    return [slice(start, min(start + count, rows)) for start in range(0, rows, count)]
 
 
 def products(matrix, rights, lefts):
@@ -210,18 +205,23 @@ def products(matrix, rights, lefts):
     if not matrix.flags.c_contiguous:
         by_left, by_right = products(matrix.T, transposed(lefts), transposed(rights))
         return transposed(by_right), transposed(by_left)
-    by_right, by_left = {f: np.empty((len(matrix), rights[f].shape[1])) for f in rights}, dict.fromkeys(lefts, 0.0)
+    rows, columns = matrix.shape
+    by_right = {f: np.zeros((rows, rights[f].shape[1])) for f in rights}
+    by_left = {f: np.zeros((len(lefts[f]), columns)) for f in lefts}
+    width = min(columns, MAX_TILE_COLUMNS)
     # Without these buffers, the pages of new arrays would take longer than the sums.
-    buffers = np.empty((2, *matrix[strips(matrix)[0]].shape))
-    for rows in strips(matrix):
-        strip, image = buffers[:, : rows.stop - rows.start]
-        strip[...] = matrix[rows]
+    buffers = np.empty((2, TILE_ELEMENTS // width * width))
+    for top, left in itertools.product(range(0, rows, TILE_ELEMENTS // width), range(0, columns, width)):
+        part = matrix[top : top + TILE_ELEMENTS // width, left : left + width]
+        tile, image = (buffer[: part.size].reshape(part.shape) for buffer in buffers)
+        tile[...] = part
+        tile_rows, tile_columns = slice(top, top + len(part)), slice(left, left + part.shape[1])
         for f in {**rights, **lefts}:
-            f(strip, out=image)
+            f(tile, out=image)
             if f in rights:
-                np.matmul(image, rights[f], out=by_right[f][rows])
+                by_right[f][tile_rows] += image @ rights[f][tile_columns]
             if f in lefts:
-                by_left[f] = by_left[f] + lefts[f][:, rows] @ image
+                by_left[f][:, tile_columns] += lefts[f][:, tile_rows] @ image
     return by_right, by_left
 
 
