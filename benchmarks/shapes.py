@@ -36,7 +36,7 @@ from ladder.statistics.quotients import quotient
 # The project's variants and the library, by workload and device; those of another precision don't take part.
 CONTENDERS = {
     ("gemm", "host"): (("tiled",), "blas"),
-    ("gemm", "cuda"): (("cuda_tiled", "cuda_packed", "cuda_mma", "cuda_tma", "cuda_wgmma"), "cublas"),
+    ("gemm", "cuda"): (("cuda_tiled", "cuda_skinny", "cuda_packed", "cuda_mma", "cuda_tma", "cuda_wgmma"), "cublas"),
     ("gemv", "host"): (("openmp",), "blas"),
     ("gemv", "cuda"): (("cuda_warp",), "cublas"),
 }

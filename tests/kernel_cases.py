@@ -28,6 +28,9 @@ DTYPES = ("float64", "float32")
 GEMM_SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
 STREAM_K = ("cuda_packed", "cuda_tma", "cuda_wgmma")
 STREAM_K_SHAPE = (17, 65, 9999)  # its sums are so long that its few tiles are split
+# Few rows, columns and terms; blocks share the sums of the first two.
+SKINNY_SHAPES = ((3, 65, 2000), (65, 5, 2000), (130, 140, 3))
+FURTHER_SHAPES = dict.fromkeys(STREAM_K, (STREAM_K_SHAPE,)) | {"cuda_skinny": SKINNY_SHAPES}
 # n, m: odd shapes, rows that fit whole 16-byte vectors, and long rows whose columns are split over blocks.
 GEMV_SHAPES = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED_TUNINGS = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
@@ -59,7 +62,7 @@ def case(workload, variant, tuning, **sizes):
 def cases(project_kernels=False):
     """Every kernel of every CUDA variant; with `project_kernels`, only of variants with CUDA sources in the project."""
     for name in cuda_variants("gemm", project_kernels):
-        shapes = (*GEMM_SHAPES, STREAM_K_SHAPE) if name in STREAM_K else GEMM_SHAPES
+        shapes = (*GEMM_SHAPES, *FURTHER_SHAPES.get(name, ()))
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
             for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
                 yield from if_within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))

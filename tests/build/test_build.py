@@ -53,6 +53,7 @@ MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope
 NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
 NAMES["fma"] = {"recurrence"}
 NAMES["gemm", "cuda_tma"] = NAMES["gemm"] | {"add_parts"}
+NAMES["gemm", "cuda_skinny"] = {"gemm_across", "gemm_along", "gemm_outer", "add"}
 NAMES["gemm", "cuda_packed"] = {"gemm_packed", "add_packed", "pack"}
 NAMES["gemm", "cuda_wgmma"] = {"gemm_nn", "gemm_nt", "add_nn", "add_nt", "pack"}
 NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}

@@ -155,7 +155,7 @@ def test_a_launcher_on_gpus_does_not_concern_the_host(project_copy, cases, origi
     stale = invalid_cases(cases, original_fingerprints)
     launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
     assert {case.variant for case in stale if case.workload == "gemm"} == launched | {
-        *("cuda_columns", "cuda_packed", "cuda_tma", "cuda_wgmma")
+        *("cuda_columns", "cuda_packed", "cuda_skinny", "cuda_tma", "cuda_wgmma")
     }
     assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
     assert {traits.device(case) for case in stale} == {"cuda", "mpi_cuda", "offload"}

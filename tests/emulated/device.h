@@ -28,6 +28,12 @@ const Type &min(const Type &one, const Type &other) {
   return other < one ? other : one;
 }
 
+// A load without its hint to the caches.
+template <class Type>
+Type __ldcs(const Type *from) {
+  return *from;
+}
+
 struct float2 {
   float x, y;
 };

@@ -8,11 +8,6 @@ struct alignas(16) int4 {
 };
 static dim3 gridDim;
 
-template <class Type>
-Type __ldcs(const Type *from) {
-  return *from;
-}
-
 inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
   const unsigned lane = threadIdx.x % 32;
   Warp &warp = warps[threadIdx.x / 32];

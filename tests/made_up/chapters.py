@@ -56,6 +56,7 @@ GPU_FLOPS = {"cuda_naive": 2.5e12, "cuda_shared": 3.75e12, "cuda_columns": 7.5e1
 GPU_FLOPS |= {
     "cuda_mma": 50e12,
     "cuda_packed": 45e12,
+    "cuda_skinny": 20e12,
     "cuda_tma": 50e12,
     "cuda_wgmma": 300e12,
     "cublas": 50e12,

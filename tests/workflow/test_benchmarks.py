@@ -163,7 +163,7 @@ def test_variants_of_another_precision_do_not_take_part(script):
         for math in ("default", "tf32")
     }
     assert names == {
-        "default": ["cublas", "cuda_tiled", "cuda_packed"],
+        "default": ["cublas", "cuda_tiled", "cuda_skinny", "cuda_packed"],
         "tf32": ["cublas", "cuda_mma", "cuda_wgmma"],
     }
 

@@ -344,6 +344,7 @@ OBSERVED = {
                 blocks=(1, 2),
             ),
         },
+        "cuda_skinny": tiling({"short": 8, "unroll": 4}, short=(8, 16), unroll=(2, 4)),
         "cuda_packed": {
             "stream_k": Observed(
                 {"off": (" add_packed ", 0), "on": " add_packed "}, sizes={"dtype": "float32", "k": 9999}

@@ -41,6 +41,7 @@ RUNGS = {
     "cuda_shared": "square tiles of the operands in shared memory",
     "cuda_columns": "a column of a tile per thread, one operand in shared memory and one in registers",
     "cuda_tiled": "tiles in shared memory, smaller tiles in registers",
+    "cuda_skinny": "a short side in registers and shared memory, the long operand read once",
     "cuda_packed": "packed operands copied by the TMA, persistent blocks, the last tiles split along k (float32)",
     "cuda_mma": "tensor cores, with several tiles in flight",
     "cuda_tma": "tensor cores, tiles copied by the TMA, persistent blocks, the last tiles split along k (float64)",

@@ -12,6 +12,7 @@ LOOKS = {  # {method: (label, colour, marker, dashes)}
     "cuda_shared": ("cuda_shared", "orange", "d", ""),
     "cuda_columns": ("cuda_columns", "indigo", (10, 0, 0), ""),
     "cuda_tiled": ("cuda_tiled", "green", "8", ""),
+    "cuda_skinny": ("cuda_skinny", "teal", (6, 0, 30), ""),
     "cuda_packed": ("cuda_packed", "wine", (4, 0, 45), ""),
     "cuda_mma": ("cuda_mma", "pink", "H", ""),
     "cuda_tma": ("cuda_tma", "olive", "<", ""),

@@ -1,0 +1,161 @@
+"""GEMM with a short side on the GPU ("tall and skinny", as TSM2 by Chen et al., ICS 2019), without tensor cores.
+
+If the result has few rows or few columns, each element of the long operand is used that few times: the product is bound
+by the bandwidth at which this operand is read, and tiles of a general product would be mostly padding. Here a warp
+reads it once, at consecutive addresses whatever its rows' alignment, past all elements of the short operand, which are
+in shared memory, and keeps the sums in registers. If the sums have few terms, the product is bound by the bandwidth at
+which the result is written: a thread keeps its columns of B in registers and writes row after row. `short` is the
+longest short side that fits; a longer one is split in slices, each of which reads the long operand. With short sums
+the variant is bound by latencies, and by the floating-point units from about 24 elements of float32 on.
+
+If there are too few rows or columns to occupy the GPU, blocks share the sums, and a second kernel adds their parts.
+"""
+
+from functools import cache, lru_cache
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from ladder import cuda
+from ladder.build import binaries
+from ladder.cuda.gpus import load_cupy
+from ladder.harness.contract import Problem, Run
+from ladder.workloads.gemm import launch
+from ladder.workloads.gemm.launch import NULL
+
+DEVICE = "cuda"
+RUNTIME = "cuda"
+REQUIRES = ("cupy",)
+SOURCE = "cuda_skinny.cu"
+# By the longest side that each holds; `unroll` is as large as registers allow.
+TILES = {
+    "float64": ({"short": 4, "unroll": 4}, {"short": 8, "unroll": 2}, {"short": 16, "unroll": 4}),
+    "float32": (
+        {"short": 4, "unroll": 8},
+        {"short": 8, "unroll": 8},
+        {"short": 16, "unroll": 4},
+        {"short": 32, "unroll": 8},
+    ),
+}
+# As in cuda_skinny.cu.
+WARP, WARPS, VALUES, OUTER_ROWS, SHARED_BYTES = 32, 8, 4, 128, 32768
+WIDTH = VALUES * WARP
+# Blocks of a launch per block that fits at once, so that the last ones take a small part of the time; and the fewest
+# terms for which blocks share a sum, and rows that make up for a block's loads of its columns.
+WAVES, MIN_TERMS, MIN_ROWS = 4, 256, 64
+
+
+class Operand(NamedTuple):
+    """Strides of an operand, in elements: along the rows or columns of the result, and along the terms."""
+
+    side: int
+    term: int
+
+
+class Plan(NamedTuple):
+    """A launch: the kernel's name, grid, bytes of dynamic shared memory, scalar arguments, and parts of each sum."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    shared: int
+    scalars: tuple
+    parts: int
+    is_swapped: bool  # whether the long operand, which comes first, is B
+
+
+def operands(form, m, n, k):
+    """The Operands op(A), by rows, and op(B), by columns."""
+    return Operand(1, m) if form == "tn" else Operand(k, 1), Operand(k, 1) if form == "nt" else Operand(1, n)
+
+
+def pick_tiling(tilings, m, n, k):
+    """The first tiling that holds the shortest side, else the last one."""
+    return next((tiling for tiling in tilings if min(m, n, k) <= tiling["short"]), tilings[-1])
+
+
+def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
+    """The Plan of a product with a tiling."""
+    a, b = operands(form, m, n, k)
+    row = short + 16 // itemsize  # of the short operand in shared memory
+    blocks = WAVES * multiprocessors * (2 if short * itemsize <= 64 else 1)
+    if k <= short and k <= min(m, n):
+        groups = ceil(n / WIDTH)
+        rows = max(MIN_ROWS, ceil(m / ceil(blocks / groups)))
+        scalars = *map(np.int64, a), *map(np.int64, reversed(b)), *map(np.int32, (m, n, k, rows))
+        return Plan("gemm_outer", (groups, ceil(m / rows)), OUTER_ROWS * row * itemsize, scalars, 1, False)
+    is_swapped = m < n
+    matrix, narrow = (b, a) if is_swapped else (a, b)
+    length, side = (n, m) if is_swapped else (m, n)
+    out_steps = (1, n) if is_swapped else (n, 1)
+    slices, terms = ceil(side / short), SHARED_BYTES // itemsize // short
+    is_along = matrix.term == 1
+    if is_along:
+        terms *= 2
+        fewest, groups, step = ceil(k / terms), ceil(length / (WARPS * VALUES)), WARP * unroll
+        shared = short * (terms + 1) * itemsize
+    else:
+        fewest, groups, step = 1, ceil(length / WIDTH), WARPS * unroll
+        shared = terms * row * itemsize
+    parts = max(fewest, min(ceil(blocks / (groups * slices)), k // MIN_TERMS))
+    chunk = ceil(k / (parts * step)) * step
+    parts = ceil(k / chunk)
+    counts = [length, side, k, chunk]
+    if is_along:
+        groups = min(groups, max(1, blocks // (parts * slices)))
+        counts.append(ceil(length / (groups * WARPS * VALUES)) * WARPS * VALUES)
+        groups = ceil(length / counts[-1])
+    stride = matrix.side if is_along else matrix.term
+    scalars = stride, narrow, out_steps, tuple(map(np.int32, counts))
+    return Plan(
+        f"gemm_{'along' if is_along else 'across'}", (groups, parts, slices), shared, scalars, parts, is_swapped
+    )
+
+
+def skinny_product(form, tilings):
+    """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
+
+    @cache
+    def prepared(m, n, k, dtype):
+        """The Plan of a product, its kernel, and that which adds parts."""
+        tiling = pick_tiling(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
+        chosen = plan(form, m, n, k, np.dtype(dtype).itemsize, cuda.multiprocessors(), **tiling)
+        kernel, add = (cuda.kernel("gemm", "cuda_skinny", name, dtype, **tiling) for name in (chosen.kernel, "add"))
+        if chosen.shared > launch.DEFAULT_SHARED:
+            kernel.max_dynamic_shared_size_bytes = chosen.shared
+        return chosen, kernel, add
+
+    @lru_cache(maxsize=4)
+    def partial_sums(stream, elements, dtype):
+        """A stream's array for the parts of sums."""
+        return cuda.empty(elements, dtype)
+
+    def multiply(a, b, out, c=None):
+        (m, n), k, addend = out.shape, a.shape[0 if form == "tn" else 1], NULL if c is None else c
+        chosen, kernel, add = prepared(m, n, k, out.dtype.name)
+        block = (WARP * WARPS,)
+        if chosen.kernel == "gemm_outer":
+            a_strides, b_strides, counts = chosen.scalars[:2], chosen.scalars[2:4], chosen.scalars[4:]
+            arguments = (a, *a_strides, b, *b_strides, addend, out, *counts)
+            kernel(chosen.grid, block, arguments, shared_mem=chosen.shared)
+            return
+        stride, narrow, out_steps, counts = chosen.scalars
+        target, matrix, other = out, *((b, a) if chosen.is_swapped else (a, b))
+        if chosen.parts > 1:
+            target = partial_sums(load_cupy().cuda.get_current_stream().ptr, chosen.parts * m * n, out.dtype)
+        first_addend = addend if chosen.parts == 1 else NULL
+        strides = np.int64(stride), other, *map(np.int64, narrow)
+        arguments = (matrix, *strides, first_addend, target, *map(np.int64, out_steps), *counts)
+        kernel(chosen.grid, block, arguments, shared_mem=chosen.shared)
+        if chosen.parts > 1:
+            arguments = target, addend, out, np.int64(m * n), np.int32(chosen.parts)
+            add((ceil(m * n / WARP),), (WARP, WARPS), arguments, shared_mem=WARP * WARPS * out.dtype.itemsize)
+
+    return multiply
+
+
+def setup(problem: Problem, *, short: int = 0, unroll: int = 0) -> Run:
+    """The timed product with this tiling, or by default with that of TILES for the shape."""
+    return launch.setup(
+        problem, skinny_product(problem.sizes["form"], binaries.tiling_or(TILES, short=short, unroll=unroll))
+    )

@@ -1,0 +1,118 @@
+"""gemm/cuda_skinny on the CPU: its kernels, strides, slices of the short side, and blocks that share sums."""
+
+import functools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import emulator
+from ladder import cuda
+from ladder.build import binaries
+from ladder.workloads.gemm import cuda_skinny
+
+pytestmark = [pytest.mark.xdist_group("emulated skinny"), emulator.needs_compiler]
+GUARD = 1024  # elements behind each array that a kernel writes
+TILING = {"short": 4, "unroll": 2}
+NAMES = ("gemm_across", "gemm_along", "gemm_outer", "add")
+# Form, m, n, k, and the kernels that are launched.
+PRODUCTS = [
+    ("nn", 3, 140, 150, ["gemm_across", "add"]),
+    ("nn", 33, 1, 130, ["gemm_along", "add"]),
+    ("tn", 130, 6, 17, ["gemm_across"]),
+    ("nt", 5, 65, 17, ["gemm_along"]),
+    ("nt", 65, 5, 130, ["gemm_along", "add"]),
+    ("nn", 17, 130, 2, ["gemm_outer"]),
+    ("tn", 65, 9, 4, ["gemm_outer"]),
+    ("nt", 9, 5, 3, ["gemm_outer"]),
+    ("nt", 1, 1, 1, ["gemm_outer"]),
+]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory):
+    """A function that compiles the kernels of a dtype for the CPU, once, after a replacement in the source."""
+
+    @functools.cache
+    def compile_kernels(dtype, old="", new=""):
+        folder = tmp_path_factory.mktemp("skinny")
+        source = binaries.source_of("gemm", "cuda_skinny")
+        (folder / source.name).write_text(source.read_text().replace(old, new) if old else source.read_text())
+        macros = emulator.kernel_macros(NAMES, 100_000) | {"SOURCE": f'"{folder / source.name}"'}
+        return emulator.Kernels(folder, "named.cpp", "gemm", "cuda_skinny", dtype, macros, **TILING)
+
+    return compile_kernels
+
+
+@pytest.fixture
+def multiply(kernels, monkeypatch):
+    """A function that multiplies whole numbers by emulated kernels: the names of the launches, and if all is right."""
+    monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
+    monkeypatch.setattr(cuda, "empty", lambda count, dtype: np.full(count + GUARD, np.nan, dtype)[:count])
+    monkeypatch.setattr(cuda_skinny, "MIN_TERMS", 32)
+    monkeypatch.setattr(cuda_skinny, "WAVES", 8)
+    stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=0))
+    monkeypatch.setattr(cuda_skinny, "load_cupy", lambda: SimpleNamespace(cuda=stream))
+
+    def run(form, m, n, k, dtype="float32", change=()):
+        compiled = kernels(dtype, *change)
+        compiled.launches.clear()
+        monkeypatch.setattr(cuda, "kernel", compiled.get)
+        generator = np.random.default_rng(m * n * k)
+        a, b, c = (generator.integers(-9, 9, shape).astype(dtype) for shape in ((m, k), (k, n), (m, n)))
+        guarded = np.full(m * n + GUARD, np.nan, dtype)
+        out, c = guarded[: m * n].reshape(m, n), c if form == "nt" else None
+        stored = np.ascontiguousarray(a.T if form == "tn" else a), np.ascontiguousarray(b.T if form == "nt" else b)
+        cuda_skinny.skinny_product(form, (TILING,))(*stored, out, c)
+        expected = a @ b + (0 if c is None else c)
+        is_right = np.array_equal(out, expected) and np.isnan(guarded[m * n :]).all()
+        return [name for name, *_ in compiled.launches], is_right
+
+    return run
+
+
+@pytest.mark.parametrize(("form", "m", "n", "k", "launched"), PRODUCTS)
+def test_products_with_a_short_side_are_right(multiply, form, m, n, k, launched):
+    assert multiply(form, m, n, k) == (launched, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("form", "m", "n", "k", "launched"), PRODUCTS)
+def test_products_are_right_in_float64(multiply, form, m, n, k, launched):
+    assert multiply(form, m, n, k, "float64") == (launched, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shape"),
+    [
+        ("l < length && s < block.side", "l < length", ("tn", 130, 6, 17)),
+        ("row + v < end && s < block.side", "s < block.side", ("nt", 65, 5, 17)),
+        ("w * SLICE * WIDTH + e", "e", ("nn", 3, 140, 150)),
+        ("column + v * WARP < n", "true", ("nt", 9, 5, 3)),
+        ("chunk += WARPS", "chunk += 2 * WARPS", ("nn", 3, 9, 520)),
+    ],
+)
+def test_a_wrong_kernel_is_noticed(multiply, old, new, shape):
+    assert not multiply(*shape, change=(old, new))[1]
+
+
+def test_every_product_has_a_plan_within_the_limits():
+    """Grids, shared memory, and terms per block; every element of the long side belongs to a block."""
+    generator = np.random.default_rng(1)
+    for form in ("nn", "tn", "nt"):
+        for m, n, k in (2 ** (17 * generator.random((300, 3)))).astype(int).tolist():
+            for dtype, tilings in cuda_skinny.TILES.items():
+                itemsize = np.dtype(dtype).itemsize
+                tiling = cuda_skinny.pick_tiling(tilings, m, n, k)
+                plan = cuda_skinny.plan(form, m, n, k, itemsize, 132, **tiling)
+                assert plan.shared <= 113 * 1024
+                assert all(0 < count <= 65535 for count in plan.grid[1:])
+                if plan.kernel == "gemm_outer":
+                    assert k <= tiling["short"]
+                    continue
+                length, side, terms, chunk, *rows = plan.scalars[-1]
+                assert (length, side, terms) == (max(m, n), min(m, n), k)
+                assert plan.parts == plan.grid[1] == -(-k // chunk)
+                assert plan.grid[0] * (rows[0] if rows else cuda_skinny.WIDTH) >= length
+                if rows:
+                    assert chunk * itemsize * tiling["short"] <= 2 * cuda_skinny.SHARED_BYTES
