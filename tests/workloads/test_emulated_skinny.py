@@ -110,7 +110,7 @@ def test_every_product_has_a_plan_within_the_limits():
                 if plan.kernel == "gemm_outer":
                     assert k <= tiling["short"]
                     continue
-                length, side, terms, chunk, *rows = plan.scalars[-1]
+                length, side, terms, chunk, *rows = plan.counts
                 assert (length, side, terms) == (max(m, n), min(m, n), k)
                 assert plan.parts == plan.grid[1] == -(-k // chunk)
                 assert plan.grid[0] * (rows[0] if rows else cuda_skinny.WIDTH) >= length

@@ -11,6 +11,7 @@ the variant is bound by latencies, and by the floating-point units from about 24
 If there are too few rows or columns to occupy the GPU, blocks share the sums, and a second kernel adds their parts.
 """
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from math import ceil
 from typing import NamedTuple
@@ -54,14 +55,14 @@ class Operand(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A launch: the kernel's name, grid, bytes of dynamic shared memory, scalar arguments, and parts of each sum."""
+    """A launch of the kernel that computes a product, or `parts` of each of its sums."""
 
     kernel: str
     grid: tuple[int, ...]
-    shared: int
-    scalars: tuple
-    parts: int
-    is_swapped: bool  # whether the long operand, which comes first, is B
+    shared: int  # bytes of dynamic shared memory
+    counts: tuple[int, ...]
+    arguments: Callable  # (a, b, c, out): the arguments before the counts
+    parts: int = 1
 
 
 def operands(form, m, n, k):
@@ -82,12 +83,15 @@ def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
     if k <= short and k <= min(m, n):
         groups = ceil(n / WIDTH)
         rows = max(MIN_ROWS, ceil(m / ceil(blocks / groups)))
-        scalars = *map(np.int64, a), *map(np.int64, reversed(b)), *map(np.int32, (m, n, k, rows))
-        return Plan("gemm_outer", (groups, ceil(m / rows)), OUTER_ROWS * row * itemsize, scalars, 1, False)
-    is_swapped = m < n
+        grid, shared = (groups, ceil(m / rows)), OUTER_ROWS * row * itemsize
+        strides = [*map(np.int64, (*a, b.term, b.side))]
+        return Plan(
+            *("gemm_outer", grid, shared, (m, n, k, rows)),
+            lambda a, b, c, out: (a, *strides[:2], b, *strides[2:], c, out),
+        )
+    is_swapped = m < n  # the long operand is B
     matrix, narrow = (b, a) if is_swapped else (a, b)
     length, side = (n, m) if is_swapped else (m, n)
-    out_steps = (1, n) if is_swapped else (n, 1)
     slices, terms = ceil(side / short), SHARED_BYTES // itemsize // short
     is_along = matrix.term == 1
     if is_along:
@@ -100,30 +104,35 @@ def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
     parts = max(fewest, min(ceil(blocks / (groups * slices)), k // MIN_TERMS))
     chunk = ceil(k / (parts * step)) * step
     parts = ceil(k / chunk)
-    counts = [length, side, k, chunk]
+    counts = length, side, k, chunk
     if is_along:
         groups = min(groups, max(1, blocks // (parts * slices)))
-        counts.append(ceil(length / (groups * WARPS * VALUES)) * WARPS * VALUES)
-        groups = ceil(length / counts[-1])
-    stride = matrix.side if is_along else matrix.term
-    scalars = stride, narrow, out_steps, tuple(map(np.int32, counts))
-    return Plan(
-        f"gemm_{'along' if is_along else 'across'}", (groups, parts, slices), shared, scalars, parts, is_swapped
-    )
+        rows = ceil(length / (groups * WARPS * VALUES)) * WARPS * VALUES
+        groups, counts = ceil(length / rows), (*counts, rows)
+    stride, *narrow_strides = map(np.int64, (matrix.side if is_along else matrix.term, *narrow))
+    steps = [*map(np.int64, (1, n) if is_swapped else (n, 1))]  # of the result, along the long side and the short one
+
+    def arguments(a, b, c, out):
+        long_operand, short_operand = (b, a) if is_swapped else (a, b)
+        return long_operand, stride, short_operand, *narrow_strides, c, out, *steps
+
+    name = "gemm_along" if is_along else "gemm_across"
+    return Plan(name, (groups, parts, slices), shared, counts, arguments, parts)
 
 
 def skinny_product(form, tilings):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
 
     @cache
-    def prepared(m, n, k, dtype):
-        """The Plan of a product, its kernel, and that which adds parts."""
+    def prepare(m, n, k, dtype):
+        """The Plan of a product, its kernel, and the one that adds parts."""
         tiling = pick_tiling(tilings[dtype] if isinstance(tilings, dict) else tilings, m, n, k)
-        chosen = plan(form, m, n, k, np.dtype(dtype).itemsize, cuda.multiprocessors(), **tiling)
-        kernel, add = (cuda.kernel("gemm", "cuda_skinny", name, dtype, **tiling) for name in (chosen.kernel, "add"))
-        if chosen.shared > launch.DEFAULT_SHARED:
-            kernel.max_dynamic_shared_size_bytes = chosen.shared
-        return chosen, kernel, add
+        launch_plan = plan(form, m, n, k, np.dtype(dtype).itemsize, cuda.multiprocessors(), **tiling)
+        names = launch_plan.kernel, "add"
+        kernel, add = (cuda.kernel("gemm", "cuda_skinny", name, dtype, **tiling) for name in names)
+        if launch_plan.shared > launch.DEFAULT_SHARED:
+            kernel.max_dynamic_shared_size_bytes = launch_plan.shared
+        return launch_plan, kernel, add
 
     @lru_cache(maxsize=4)
     def partial_sums(stream, elements, dtype):
@@ -132,24 +141,16 @@ def skinny_product(form, tilings):
 
     def multiply(a, b, out, c=None):
         (m, n), k, addend = out.shape, a.shape[0 if form == "tn" else 1], NULL if c is None else c
-        chosen, kernel, add = prepared(m, n, k, out.dtype.name)
-        block = (WARP * WARPS,)
-        if chosen.kernel == "gemm_outer":
-            a_strides, b_strides, counts = chosen.scalars[:2], chosen.scalars[2:4], chosen.scalars[4:]
-            arguments = (a, *a_strides, b, *b_strides, addend, out, *counts)
-            kernel(chosen.grid, block, arguments, shared_mem=chosen.shared)
-            return
-        stride, narrow, out_steps, counts = chosen.scalars
-        target, matrix, other = out, *((b, a) if chosen.is_swapped else (a, b))
-        if chosen.parts > 1:
-            target = partial_sums(load_cupy().cuda.get_current_stream().ptr, chosen.parts * m * n, out.dtype)
-        first_addend = addend if chosen.parts == 1 else NULL
-        strides = np.int64(stride), other, *map(np.int64, narrow)
-        arguments = (matrix, *strides, first_addend, target, *map(np.int64, out_steps), *counts)
-        kernel(chosen.grid, block, arguments, shared_mem=chosen.shared)
-        if chosen.parts > 1:
-            arguments = target, addend, out, np.int64(m * n), np.int32(chosen.parts)
-            add((ceil(m * n / WARP),), (WARP, WARPS), arguments, shared_mem=WARP * WARPS * out.dtype.itemsize)
+        launch_plan, kernel, add = prepare(m, n, k, out.dtype.name)
+        parts, target, first_addend = launch_plan.parts, out, addend
+        if parts > 1:
+            stream = load_cupy().cuda.get_current_stream().ptr
+            target, first_addend = partial_sums(stream, parts * m * n, out.dtype), NULL
+        arguments = *launch_plan.arguments(a, b, first_addend, target), *map(np.int32, launch_plan.counts)
+        kernel(launch_plan.grid, (WARP * WARPS,), arguments, shared_mem=launch_plan.shared)
+        if parts > 1:
+            arguments, shared = (target, addend, out, np.int64(m * n), np.int32(parts)), WARP * WARPS * out.itemsize
+            add((ceil(m * n / WARP),), (WARP, WARPS), arguments, shared_mem=shared)
 
     return multiply
 
