@@ -21,7 +21,7 @@ from ladder.report.telling.ladder import label_of
 from ladder.site import cases, checks, compact, curves, explanations, findings, missing, page, rooflines, sides, sources
 from ladder.site.ladders import ladders
 from ladder.statistics import claims, intervals, quotients
-from ladder.store import collect
+from ladder.store import published_tables
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD, Study
 from made_up import chapters as made_chapters
@@ -81,7 +81,9 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
         processes = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
-        assert processes == [*zip(campaigns, first["commit"], first["process"] % collect.PROCESS_OFFSET, strict=True)]
+        assert processes == [
+            *zip(campaigns, first["commit"], first["process"] % published_tables.PROCESS_OFFSET, strict=True)
+        ]
 
 
 def test_the_file_of_every_process_has_its_samples(study, rows):

@@ -8,7 +8,7 @@ from ladder.catalogue import datasets, traits
 from ladder.records.case import Case
 from ladder.report.figures import medians
 from ladder.site.compact import number
-from ladder.store import collect, rates
+from ladder.store import published_tables, rates
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD
 
@@ -89,7 +89,7 @@ def process_sources(calls):
     for (*key, process), row in sorted(
         zip(*first_rows(calls, [*RECORD, "process"]), strict=True), key=lambda pair: pair[0]
     ):
-        number_in_file = int(process) % collect.PROCESS_OFFSET
+        number_in_file = int(process) % published_tables.PROCESS_OFFSET
         by_record.setdefault(tuple(key), []).append((*(row[name] for name in PROCESS_COLUMNS), number_in_file))
     return by_record
 
