@@ -21,8 +21,8 @@ from ladder.report.telling.ladder import label_of
 from ladder.site import cases, checks, compact, curves, explanations, findings, missing, page, rooflines, sides, sources
 from ladder.site.ladders import ladders
 from ladder.statistics import claims, intervals, quotients
-from ladder.store import published_tables
 from ladder.store import study as queries
+from ladder.store.published_tables import PROCESS_OFFSET
 from ladder.store.study import CASE, RECORD, Study
 from made_up import chapters as made_chapters
 
