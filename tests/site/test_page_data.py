@@ -81,9 +81,7 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
         processes = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
-        assert processes == [
-            *zip(campaigns, first["commit"], first["process"] % published_tables.PROCESS_OFFSET, strict=True)
-        ]
+        assert processes == [*zip(campaigns, first["commit"], first["process"] % PROCESS_OFFSET, strict=True)]
 
 
 def test_the_file_of_every_process_has_its_samples(study, rows):
