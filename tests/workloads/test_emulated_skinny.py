@@ -113,6 +113,7 @@ def test_every_product_has_a_plan_within_the_limits():
                 length, side, terms, chunk, *rows = plan.counts
                 assert (length, side, terms) == (max(m, n), min(m, n), k)
                 assert plan.parts == plan.grid[1] == -(-k // chunk)
-                assert plan.grid[0] * (rows[0] if rows else cuda_skinny.WIDTH) >= length
+                slices = -(-side // tiling["short"])
+                assert plan.grid[0] // slices * (rows[0] if rows else cuda_skinny.WIDTH) >= length
                 if rows:
                     assert chunk * itemsize * tiling["short"] <= 2 * cuda_skinny.SHARED_BYTES

@@ -1,18 +1,18 @@
 // GEMM with a short side: few rows or columns of the result, or few terms of its sums. The long operand is read once
 // (or the result written once), and what belongs to the short side stays in registers or shared memory.
 //
-// `gemm_across` and `gemm_along` compute a result of `length` x `side` elements, where `side` is short, from a matrix of
-// `length` x `terms` that lies across the terms (element (l, p) at p * stride + l) or along them (at l * stride + p).
+// `gemm_across` and `gemm_along` compute a result of `length` x `side` elements, where `side` is short, from a matrix
+// of `length` x `terms` that lies across the terms (element (l, p) at p * stride + l) or along them (l * stride + p).
 // Element (s, p) of the short operand is at s * narrow_side + p * narrow_term, element (l, s) of the result at
 // l * out_length + s * out_side. gridDim.y blocks share the terms, `chunk` of them each. If there are several, each
-// writes a result of its own, one behind the other, which `add` adds up in a fixed order. gridDim.z blocks share the
-// side if it is longer than SHORT; each reads the matrix.
+// writes a result of its own, one behind the other, which `add` adds up in a fixed order. A side longer than SHORT is
+// shared by neighbouring blocks, its `slices`; one reads the matrix from memory, the others find it in the L2 cache.
 // `gemm_outer` computes out (m, n) of at most SHORT terms.
 //
 // Launch: block THREADS = 256; `add` block (32, 8), grid ceil(elements / 32), and shared memory of an element a thread.
-//   gemm_across  grid (ceil(length / 128), ceil(terms / chunk), ceil(side / SHORT)), shared ACROSS_BYTES
-//   gemm_along   grid (ceil(length / rows), as above), shared ALONG_BYTES; chunk is at most ALONG_TERMS
-//   gemm_outer   grid (ceil(n / 128), ceil(m / rows)), shared OUTER_BYTES
+//   gemm_across  grid (ceil(length / 128) * slices, ceil(terms / chunk)), shared memory ACROSS_TERMS * ROW elements
+//   gemm_along   grid (ceil(length / rows) * slices, as above), SHORT * ALONG_ROW; chunk is at most ALONG_TERMS
+//   gemm_outer   grid (ceil(n / 128), ceil(m / rows)), OUTER_ROWS * ROW
 #include "vector.cuh"
 #include "warp.cuh"
 
@@ -41,25 +41,28 @@ __device__ __forceinline__ void load_narrow(REAL *to, int to_side, int to_term, 
   }
 }
 
-__device__ __forceinline__ int round_up(int count, int multiple) { return (count + multiple - 1) / multiple * multiple; }
+__device__ __forceinline__ int round_up(int count, int multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
 
 // The arguments of the first two kernels, as said above; c may be null, for no addend.
 #define SKINNY_ARGUMENTS                                                                                             \
-  const REAL *__restrict__ matrix, long long stride, const REAL *__restrict__ narrow, long long narrow_side,        \
+  const REAL *__restrict__ matrix, long long stride, const REAL *__restrict__ narrow, long long narrow_side,         \
       long long narrow_term, const REAL *c, REAL *out, long long out_length, long long out_side, int length, int side, \
       int terms, int chunk
 
-// A block's part of the short side and of the terms, and its result.
+// A block's parts of both sides and of the terms, and its result.
 struct Block {
-  const int first_side, side, first_term, count;
+  const int slices, first_side, side, first_term, count;
+  const long long group;  // its number along the long side
   const REAL *const c;
   REAL *const out;
   const long long out_length, out_side;
   __device__ __forceinline__ Block(const REAL *c, REAL *out, long long out_length, long long out_side, int length,
                                    int side, int terms, int chunk)
-      : first_side(blockIdx.z * SHORT), side(min(side - first_side, SHORT)), first_term(blockIdx.y * chunk),
-        count(min(chunk, terms - first_term)), c(c), out(out + (long long)blockIdx.y * length * side),
-        out_length(out_length), out_side(out_side) {}
+      : slices((side - 1) / SHORT + 1), first_side(blockIdx.x % slices * SHORT), side(min(side - first_side, SHORT)),
+        first_term(blockIdx.y * chunk), count(min(chunk, terms - first_term)), group(blockIdx.x / slices), c(c),
+        out(out + (long long)blockIdx.y * length * side), out_length(out_length), out_side(out_side) {}
   // Store element (l, s) of the block's part of the result.
   __device__ __forceinline__ void store(long long l, int s, REAL sum) const {
     const long long to = l * out_length + (first_side + s) * out_side;
@@ -72,7 +75,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_across(SK
   REAL *const tile = memory->value;
   const Block block(c, out, out_length, out_side, length, side, terms, chunk);
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-  const long long first = (long long)blockIdx.x * WIDTH;
+  const long long first = block.group * WIDTH;
+  const int left = min((long long)WIDTH, length - first) - lane;  // elements from this lane's first one on
   REAL sums[SHORT][VALUES] = {};
   for (int begin = 0; begin < block.count; begin += ACROSS_TERMS) {
     const int term = block.first_term + begin, count = min(ACROSS_TERMS, block.count - begin);
@@ -81,14 +85,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_across(SK
                 block.side, count, round_up(count, WARPS * UNROLL));
     __syncthreads();
     for (int p = warp * UNROLL; p < count; p += WARPS * UNROLL) {
+      const REAL *const elements = matrix + (term + p) * stride + first + lane;
       REAL values[UNROLL][VALUES];
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u)
 #pragma unroll
-        for (int v = 0; v < VALUES; ++v) {
-          const long long l = first + v * WARP + lane;
-          values[u][v] = p + u < count && l < length ? __ldcs(matrix + (term + p + u) * stride + l) : REAL(0);
-        }
+        for (int v = 0; v < VALUES; ++v)
+          values[u][v] = p + u < count && v * WARP < left ? __ldcs(elements + u * stride + v * WARP) : REAL(0);
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u)
 #pragma unroll
@@ -152,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_along(SKI
   load_narrow(tile, ALONG_ROW, 1, narrow + block.first_side * narrow_side + block.first_term * narrow_term, narrow_side,
               narrow_term, block.side, block.count, round_up(block.count, WARP * UNROLL));
   __syncthreads();
-  const long long first = (long long)blockIdx.x * rows, end = min(first + rows, (long long)length);
+  const long long first = block.group * rows, end = min(first + rows, (long long)length);
   for (long long row = first + warp * VALUES; row < end; row += WARPS * VALUES) {
     const REAL *const elements = matrix + row * stride + block.first_term + lane;
     REAL sums[COUNT] = {};

@@ -117,7 +117,7 @@ def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
         return long_operand, stride, short_operand, *narrow_strides, c, out, *steps
 
     name = "gemm_along" if is_along else "gemm_across"
-    return Plan(name, (groups, parts, slices), shared, counts, arguments, parts)
+    return Plan(name, (groups * slices, parts), shared, counts, arguments, parts)
 
 
 def skinny_product(form, tilings):
