@@ -14,6 +14,8 @@ COLUMNS = {
     "wn": "columns of the result that a warp computes; 0: chosen by the shape",
     "tm": "rows of the result that a thread computes; 0: chosen by the shape",
     "tn": "columns of the result that a thread computes; 0: chosen by the shape",
+    "short": "elements of the short side that a kernel holds; 0: chosen by the shape",
+    "unroll": "terms that a thread loads at once; 0: chosen by the shape",
     "stages": "tiles in flight or in use; 0: chosen by the shape",
     "splitk": "blocks of threads that share the sums of a tile; 0: chosen by the shape",
     "stream_k": "whether tiles that are left over are split along k among all blocks of threads",
