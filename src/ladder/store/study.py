@@ -36,8 +36,8 @@ class Study:
     """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
     `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: its
-    machine.json}; `published` are {machine: when its tables were published}. `answers` caches results of queries about
-    any subject.
+    machine.json}; `published` are {machine: when its own tables were published, or None}. `answers` caches results of
+    queries about any subject.
     """
 
     tables: dict
@@ -150,15 +150,16 @@ def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
     return {publication["campaign"]["name"]: publication for publication in in_order}
 
 
-def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:
-    """When the tables of machines were published, {machine: date and time}, for those that say so."""
+def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str | None]:
+    """When the tables of machines were published, {machine: date and time, or None}, for machines with tables."""
     published = {
         path: documents.read(path, "publication") for path in map(Path, descriptions) if path.name == "machine.json"
     }
-    machine_publications = {
-        path: content for path, content in published.items() if "campaign" not in content and "published" in content
+    return {
+        described_name(path): content.get("published")
+        for path, content in published.items()
+        if "campaign" not in content
     }
-    return {described_name(path): content["published"] for path, content in machine_publications.items()}
 
 
 def read_description(path: Path | str) -> dict[str, Any]:
