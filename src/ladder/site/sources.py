@@ -1,7 +1,7 @@
 """Where samples are stored and what measured them: a row for each campaign, and each machine outside of campaigns."""
 
 from ladder.records import campaigns
-from ladder.store import PUBLISHED, data_package
+from ladder.store import PUBLISHED_SUFFIX, data_package
 
 COLUMNS = ("name", "file", "cpu", "gpus", "when")
 SAMPLES = "samples.csv.gz"
@@ -19,7 +19,7 @@ def rows(study):
 
 def has_only_campaigns(study, name):
     """Whether a machine is published without a table of its own."""
-    return name.endswith(PUBLISHED) and name not in study.published
+    return name.endswith(PUBLISHED_SUFFIX) and name not in study.published
 
 
 def campaign_row(name, publication):
@@ -30,7 +30,7 @@ def campaign_row(name, publication):
 
 def machine_row(study, name):
     """The row of a machine; `file` is its published table, or None if its cases have records in `results/records`."""
-    folder = f"{data_package.PUBLISHED_FOLDER}/{name.removesuffix(PUBLISHED)}"
+    folder = f"{data_package.PUBLISHED_FOLDER}/{name.removesuffix(PUBLISHED_SUFFIX)}"
     path = f"{folder}/{SAMPLES}" if name in study.published else None
     when = data_package.date_in_words({"published": study.published.get(name)})
     return source(name, path, study.descriptions[name], when)
