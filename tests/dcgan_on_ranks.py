@@ -1,10 +1,14 @@
 """Pictures of `mpi_home` on the ranks of a launcher: several numbers of images, batches and types of pixels.
 
-    mpiexec -n 3 python tests/dcgan_on_ranks.py [--remote RANK] [--lookup] [--fault FAULT]
+    mpiexec -n 3 python -m mpi4py tests/dcgan_on_ranks.py [--remote RANK] [--lookup] [--fault FAULT]
 
-The ranks from RANK on count as ranks of another node. With `--lookup` no GPU is needed: pictures are looked up in the
-reference, on stand-ins whose streams run their work as late as possible. With a fault, a check must fail. At the end
-the first rank prints the number of correct runs.
+The ranks from RANK on count as ranks of another node. With `--lookup`, pictures are looked up in the reference. Then no
+GPU is needed if stand-ins, whose streams run their work as late as possible, precede CuPy and NVML:
+
+    export LADDER_FAKE_GPUS=3 PYTHONPATH=tests/fake_cupy:tests/stand_in_nvml
+    mpiexec -n 3 python -m mpi4py tests/dcgan_on_ranks.py --lookup
+
+With a fault, a check must fail. At the end the first rank prints the number of correct runs.
 """
 
 import argparse
@@ -66,7 +70,7 @@ def main():
         gpu.generator = dcgan_lookup.LookupGenerator
     if options.fault:
         make_fault(options.fault, world.rank == world.size - 1)
-        sizes = sizes[-2:]
+        sizes = sizes[-2:]  # the most images, so that the last rank has some, in both types of pixels
     for size, tuning in itertools.product(sizes, TUNINGS):
         dcgan_lookup.solve(Case("dcgan", "mpi_home", size, {"ranks": world.size, **tuning}), mpi_home)
     if device.is_first():

@@ -38,7 +38,7 @@ def workers(monkeypatch):
 
     class SimulatedWorker:
         def __init__(self, case, protocol, *others):
-            self.case, self.count, self.has_timed = case, protocol["samples"], False
+            self.case, self.count, self.is_prepared = case, protocol["samples"], False
 
         def wait_ready(self):
             """Nothing to wait for: no process is started."""
@@ -46,10 +46,10 @@ def workers(monkeypatch):
         prepare = stop = lambda self, variables=None: None
 
         def wait_paused(self):
-            if self.has_timed:
+            if self.is_prepared:
                 state.timed.append(self.case)
                 state.clock += state.duration
-            self.has_timed = True
+            self.is_prepared = True
 
         def proceed(self):
             """The simulation has no pause to end."""
@@ -130,8 +130,8 @@ def test_measuring_ends_at_the_target(workers):
 @pytest.mark.parametrize(("flops", "is_refused"), [(1e5, True), (1e15, False)])
 def test_samples_that_beat_the_ceilings_drop_their_case_and_name_its_cost(workers, flops, is_refused):
     cases = cases_of(["gemm/openmp", "gemm/tiled", *WORDS])
-    limits = {"flops": {"float64": flops}, "bandwidth": 0.0, "cache_bytes": 0, "margin": 1.5}
-    result, report = Ranking(cases, cases[0], Limits(processes=2, most_processes=2), ceilings=limits), Report()
+    ceilings = {"flops": {"float64": flops}, "bandwidth": 0.0, "cache_bytes": 0, "margin": 1.5}
+    result, report = Ranking(cases, cases[0], Limits(processes=2, most_processes=2), ceilings=ceilings), Report()
     if not is_refused:
         rank(result, dict.fromkeys(cases, ({}, None)), report)
         assert not result.failures
@@ -179,7 +179,7 @@ def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_ve
 
 
 def test_no_verdict_stands_beside_an_unknown_interval(workers, capsys):
-    """Two processes differ 4-fold, and yet their interval is unknown."""
+    """The cases differ 4-fold, and yet two processes of each give no interval."""
     assert run("gemm/openmp", "gemm/tiled", *WORDS, "--processes", "2", "--json", "ranked.json") == 0
     (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("1."))
     assert row.endswith("unknown        too few processes")

@@ -38,7 +38,7 @@ def join_tables(tables):
 
 
 def problems(frame, ignored=()):
-    """[(first row, all rows)] of each problem, the sizes except `ignored` and the cache, in the order of the plan."""
+    """[(first row, all rows)] for each combination of sizes and cache, without `ignored`, in the order of the plan."""
     if not len(frame):
         return []
     sizes = workloads.load(frame["workload"].iloc[0]).SIZES

@@ -30,7 +30,7 @@ from ladder.statistics.claims import decide
 from ladder.store import collect
 from ladder.store.study import values, where
 
-MAX, SEVERAL = "max", "several"  # the largest measured number of threads or ranks; SEVERAL: only if it is above 1
+MAX, SEVERAL = "max", "several"  # the largest measured value of a column, such as threads; SEVERAL: only if above 1
 COMMON = "common"  # the largest number at which both sides of a ratio were measured; without a ratio the same as MAX
 SECOND_LARGEST, MIN = "second", "min"  # the second largest number, and the smallest
 COUNT_INDICES = {MAX: -1, SEVERAL: -1, COMMON: -1, SECOND_LARGEST: -2, MIN: 0}  # in the sorted measured numbers
@@ -46,7 +46,7 @@ class Source:
         self.role, self.experiments, self.prepare, self.conditions = role, experiments, prepare, conditions
 
     def rows(self, machine):
-        """The timed calls of a machine, a study about it."""
+        """The timed calls of `machine`, a study about one machine."""
         frames = [machine.samples(name, **plain_conditions(self.conditions)) for name in self.experiments]
         rows = select_rows(frames[0] if len(frames) == 1 else collect.concatenate(frames), self.conditions)
         return self.prepare(rows) if self.prepare and len(rows) else rows
@@ -74,9 +74,9 @@ def select_rows(rows, conditions):
 class Needs:
     """What the machine of a role must have measured: rows of one source, the first that any machine satisfies.
 
-    These contain all `variants` and, for each column in `min`, a value of at least that number. Roles with `separate`
-    are assigned one by one; the others share one machine if possible. With `widest` it is the first machine with the
-    largest number in that column, such as ranks, above 1; its role is separate.
+    These contain all `variants` and, for each column in `min`, a value of at least that number. With `widest` it is the
+    first machine with the largest number above 1 in that column, such as ranks. Roles with neither `separate` nor
+    `widest` are shared: one machine, which meets the first two of them if possible, gets all of them that it meets.
     """
 
     sources: tuple[str, ...]
@@ -108,8 +108,7 @@ class Line:
     """A variant at a tuning that is fixed before any measurement, so that none is picked by its time.
 
     Its `label`, with code in `backticks`, distinguishes it from other lines of its variant; `relieves` is the resource
-    that it saves. A line that `begins` another ladder has no speed-up over the line above. Without an `idea` it has its
-    variant's in RUNGS.
+    that it saves. A line that `begins` another ladder has no speed-up over the line above. RUNGS has default ideas.
     """
 
     variant: str
@@ -121,7 +120,7 @@ class Line:
     begins: bool = False
 
     def rows(self, frame):
-        """The rows of the line's first case among those of a source."""
+        """The rows of the line's case among those of a source; of several cases, that whose name sorts first."""
         rows = select_rows(frame, {"variant": self.variant} | self.tuning)
         return where(rows, case=min(rows["case"])) if len(rows) else rows
 
@@ -218,7 +217,7 @@ class EarlierTime:
     """The time in `words` that an earlier study published, that of its program today, and that of the best line today.
 
     The first over the second is the gain of hardware, the second over the third that of code. `seconds` is None if the
-    study's work may not be ours. `program` and `best` are selections, or functions of the study that return seconds.
+    work isn't known to equal ours. `program` and `best` are selections, or functions of the study that return seconds.
     """
 
     words: str

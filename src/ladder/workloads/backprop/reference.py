@@ -1,8 +1,8 @@
 """The reference of back-propagation in plain float64 NumPy, and a bound for the effect of rounding on a trajectory.
 
 As in the training of `mlp`, the epochs run twice: without noise, and with noise of the size of float32's rounding
-wherever a variant rounds. The bound is MARGIN times the distance of the two trajectories, scaled to the variant's
-precision.
+wherever a variant rounds. The bound is MARGIN times the distance between the two trajectories, scaled from float32's
+unit roundoff to the variant's plus the reference's.
 """
 
 import itertools

@@ -1,6 +1,7 @@
 """Peer: Cholesky factorisation by cuSOLVER (potrf, potrs), of a copy of A that the timed run makes.
 
-The variant is compute-bound. CuPy's `cholesky` would also zero a triangle; CuPy's interface to cuSOLVER, which is
+Only the largest systems are compute-bound. Up to n of about 4000 the variant is latency-bound: its time grows like n,
+the number of dependent steps. CuPy's `cholesky` would also zero a triangle; CuPy's interface to cuSOLVER, which is
 called instead, counts elements in 32 bits.
 """
 

@@ -3,8 +3,8 @@
 A thread has a contiguous share of the rows and of every vector. It multiplies four rows at once, as in
 `gemv/openmp.py`. An iteration has two to four barriers, which bound small systems. Partial sums of the threads are
 stored separately and added in order, so that results are bitwise reproducible. With `recompute` = k every k-th residual
-is computed as b - A x, by a second product; with k = 1, A is read twice per iteration. Conjugate gradients that
-recompute a tiny residual diverge: they need a tolerance.
+is computed as b - A x, by a second product; with k = 1, A is read twice per iteration. When rounding dominates such a
+residual, conjugate gradients diverge if k is small, so they need a tolerance; if k is large, they stagnate.
 """
 
 import numba
@@ -105,7 +105,8 @@ def solve(matrix, b, x, history, steps, vectors, diagonal, sums, is_conjugate, t
 
     `vectors` are r, z, p and q (n,); z is r without a preconditioner, and p is z unless directions are conjugate.
     `diagonal`, for that of A, is empty without a preconditioner. `sums` (threads, 2) holds the threads' partial sums.
-    `tiny`, the smallest normal number of the dtype, avoids 0 / 0 for a tiny residual.
+    `tiny`, the smallest normal number of the dtype, avoids 0 / 0 for a tiny residual, and stands for factors that tasks
+    don't use.
     """
     arrays = matrix, b, x, vectors, diagonal, sums
     run_task(BEGIN, tiny, *arrays)

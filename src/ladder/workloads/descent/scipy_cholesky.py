@@ -1,4 +1,4 @@
-"""Peer: Cholesky factorisation by LAPACK in SciPy, of a copy of A that the timed run makes; compute-bound."""
+"""Peer: Cholesky factorisation by LAPACK in SciPy, of a copy of A made in the timed run; compute-bound for large n."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve

@@ -1,9 +1,9 @@
 """The reference of the training: mini-batch SGD in plain float64 NumPy, with a bound for the effect of rounding.
 
 A formula bounds the error of a single product, but not that of a training, where every step amplifies earlier errors.
-So the training runs twice: without noise, and with noise of the size of float32's rounding wherever a variant rounds.
-The bound is MARGIN times the distance between the two trajectories, scaled from float32's unit roundoff to that of the
-variant's dtype.
+So the training runs twice: without noise, and with noise of the size of float32's rounding in every product and every
+updated parameter, where most rounding errors arise. The bound is MARGIN times the distance between the two
+trajectories, scaled from float32's unit roundoff to the variant's plus the reference's.
 """
 
 import itertools
@@ -156,6 +156,6 @@ def compute(sizes, dataset):
     return arrays
 
 
-def bound(drift, dtype):
+def bound(drift, precision):
     """The bound for a drift measured with float32's rounding."""
-    return MARGIN * drift * (unit_roundoff(dtype) + unit_roundoff(np.float64)) / NOISE
+    return MARGIN * drift * (unit_roundoff(precision) + unit_roundoff(np.float64)) / NOISE

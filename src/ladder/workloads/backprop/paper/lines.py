@@ -48,7 +48,7 @@ LINES = {
     "contiguous": Line("contiguous", O2, "steps", "all innermost loops along rows", "caches"),
     "temporaries": Line("temporaries", O2, "steps", "loop invariants in local variables", "loads and stores"),
     "fusion": Line("fusion", O2, "steps", "one loop over patterns up to the deltas", "caches"),
-    "associativity": Line("associativity", O2, "steps", "factors out of sums, derivatives from values", "instructions"),
+    "associativity": Line("associativity", O2, "steps", relieves="instructions"),
     "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", "`flags=study`"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),

@@ -10,7 +10,7 @@ from ladder.workloads.backprop.paper.tables import measured_changes
 TITLE = "One tuning changed at a time"
 CAPTION = """\
 Time of an epoch with one tuning changed, over the time of the base. The base of `openmp` has a static schedule, a
-reduction of the error, sums per thread and SIMD directives; that of `cuda_kernels` has operands in shared memory,
+reduction of the error, sums of updates per thread and SIMD directives; `cuda_kernels` has operands in shared memory,
 scalars in constant memory, index tables in texture memory, sums of the error per block and 256 threads per block; that
 of `cuda_flat` has stored offsets. Ratios with 99 % intervals, hollow if not converged.
 """

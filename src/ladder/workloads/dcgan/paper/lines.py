@@ -69,11 +69,11 @@ OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
 HIDDEN_COPIES, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
 TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | SMALL_BATCH | ON_ONE_GPU
 ON_HOST = {"threads": MAX, "batch": HOST_IMAGES, "turned": OFF}  # of PyTorch
-PEER, PEER_IDEA = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch, cuDNN, copies hidden"
+PEER, PEER_IDEA = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch compiled, cuDNN, copies hidden"
 LINES = {
     "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
     "parity": Line("host", PARITY, "host", "loops at the right parity, vectors of channels", "a branch", "parity"),
-    "tuned": Line("host", TILED, "host", "products of exact size in registers", "caches, cores", "tuned"),
+    "tuned": Line("host", TILED, "host", "products without padding, tiles in registers", "caches, cores", "tuned"),
     "blas": Line("host", WITH_BLAS, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
     "naive": Line("cuda", NAIVE, "rungs", "a thread per element of a layer", "cores", "naive", begins=True),
     "gpu-parity": Line("cuda", GPU_PARITY, "rungs", "the same at the right parity", "a branch", "parity"),

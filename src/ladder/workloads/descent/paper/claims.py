@@ -83,7 +83,7 @@ def latency_claim(key, words, slower, faster):
 
     def cause(study, ratio):
         seconds = median_time(study.rows(slower)) - median_time(study.rows(faster))
-        return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds saved"
+        return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds less per iteration"
 
     return Claim(key, words, slower, faster, cause=cause)
 
@@ -93,16 +93,16 @@ def shares_cause(*selections):
 
     def cause(study, ratio):
         shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
-        return "bandwidth, at least: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
+        return "least share of the bandwidth: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
 
     return cause
 
 
 GROUPS = {
     "ratio": matrix_over_vector_gain,
-    "cause": lambda study, _: " and ".join(ratios.short(gain.value) for gain in group_gains(study)),
+    "cause": lambda study, _: "matrices {}, vectors {}".format(*(ratios.short(it.value) for it in group_gains(study))),
 }
-BANDWIDTH = {"ratio": bandwidth_ratio, "cause": share_of_floor("{} of it at best"), "needs": "version 1 and a ceiling"}
+BANDWIDTH = {"ratio": bandwidth_ratio, "cause": share_of_floor("{} of the bandwidth at best"), "needs": "version 1 and a ceiling"}
 EARLIER_CLAIMS = [
     kernels_claim("rises-32", "Rates rise with $n$ in 32 blocks", **decision(smallest, KERNELS, *IN_32)),
     kernels_claim("rises-128", "Rates rise with $n$ in 128 blocks", **decision(smallest, KERNELS, *IN_128)),
