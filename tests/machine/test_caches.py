@@ -91,7 +91,7 @@ def record_writes(monkeypatch, make_flush):
 
         return SimpleNamespace(fill=fill)
 
-    monkeypatch.setattr(caches, "np", SimpleNamespace(zeros=buffer, uint8=np.uint8))
+    monkeypatch.setattr(np, "zeros", buffer)
     flush = make_flush()
     flush()
     flush()

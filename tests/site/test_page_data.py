@@ -199,7 +199,7 @@ def test_two_machines_are_compared_case_by_case(rows):
 def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
     all_ladders = ladders(study, cases.index_of(rows))
     ladder = next(ladder for ladder in all_ladders if ladder.workload == "gemv" and ladder.device == "cuda")
-    chapter = study_of_chapter("gemv", overview.study_of_machine(study, ladder.machine))
+    chapter = study_of_chapter("gemv", overview.studies_by_machine(study)[ladder.machine])
     by_label = {label_of(chapter, key): chapter.find(key) for key in chapter.lines}
     for above, rung in zip(ladder.rungs, ladder.rungs[1:], strict=False):
         assert rung.gain_over_first == ratios.of(ladder.rungs[0].rows, rung.rows)

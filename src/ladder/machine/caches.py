@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
-
 CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
 # Bytes assumed for the last level and for an L2 cache if Linux reports none.
@@ -72,6 +70,8 @@ def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     level: each caller up to CALLER_BYTES of it, its threads the rest. The caller writes last, so that it is awake when
     the timed call begins: Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
     """
+    import numpy as np  # here, because most commands only read the caches' sizes
+
     part = max(CALLER_BYTES, 2 * last_level()) // processes
     caller_part = min(part, CALLER_BYTES) if cpus else part
     thread_bytes = 2 * largest_l2() + (part - caller_part) // max(1, len(cpus))

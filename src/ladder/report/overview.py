@@ -27,12 +27,12 @@ class Panel:
 
 def panels(study):
     """The ladders of all chapters with MIN_RUNGS rungs, each over its first one, on the machines that measured that."""
-    rungs_by_ladder = {}
+    rungs_by_ladder, studies = {}, studies_by_machine(study)
     for chapter in chapters.chapters():
         if not chapter.has_lines:
             continue
-        for machine in study.machines():
-            chapter_study = study_of_chapter(chapter.workload, study_of_machine(study, machine))
+        for machine, study_of_machine in studies.items():
+            chapter_study = study_of_chapter(chapter.workload, study_of_machine)
             if chapter_study.unit is None:
                 continue
             for keys in ladders(chapter_study):
@@ -68,13 +68,15 @@ def ladders(chapter):
     return split
 
 
-def study_of_machine(study, machine):
-    """The study with the measurements of one machine."""
-    tables = {
-        experiment: {name: frame[frame["machine"] == machine] if len(frame) else frame for name, frame in parts.items()}
-        for experiment, parts in study.tables.items()
-    }
-    return Study(tables, machine, study.descriptions, study.roofs)
+def studies_by_machine(study):
+    """The study of each machine, {machine: Study}, with the measurements of this machine alone."""
+    tables = {machine: {name: {} for name in study.tables} for machine in study.machines()}
+    for experiment, parts in study.tables.items():
+        for name, frame in parts.items():
+            rows = dict(iter(frame.groupby("machine"))) if len(frame) else {}
+            for machine, tables_of_machine in tables.items():
+                tables_of_machine[experiment][name] = rows.get(machine, frame.iloc[:0])
+    return {machine: Study(parts, machine, study.descriptions, study.roofs) for machine, parts in tables.items()}
 
 
 def gains(chapter, keys):

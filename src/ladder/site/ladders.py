@@ -108,7 +108,7 @@ class Ladder:
 
 def ladders(study, index):
     """All ladders with at least two measured rungs, by chapter, ladder and machine; `index` is `cases.index_of`."""
-    studies = {machine: overview.study_of_machine(study, machine) for machine in study.machines()}
+    studies = overview.studies_by_machine(study)
     all_ladders = []
     for chapter in chapters.chapters():
         if not chapter.has_lines:

@@ -77,8 +77,11 @@ class Study:
 
     def machines(self) -> list[str]:
         """The names of the machines with measurements, published ones last."""
-        frames = [tables["samples"] for tables in self.tables.values()]
-        return sort_machines({name for frame in frames if len(frame) for name in frame["machine"].unique()})
+        if Study.machines not in self.answers:
+            frames = [tables["samples"] for tables in self.tables.values() if len(tables["samples"])]
+            names = {name for frame in frames for name in frame["machine"].unique()}
+            self.answers[Study.machines] = sort_machines(names)
+        return self.answers[Study.machines]
 
     @property
     def description(self) -> dict[str, Any]:

@@ -59,6 +59,8 @@ def set_variables(plan, workflow):
         os.environ.pop(name, None)
     os.environ |= {"LADDER_PYTHON": sys.executable, "LADDER_CODE": f"{plan.root}/src"}
     os.environ |= {"PYTHONSAFEPATH": variables.FIXED_VARIABLES["PYTHONSAFEPATH"]}
+    # NumPy's import starts a thread of OpenBLAS per CPU, which few jobs need: these have an environment of their own.
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1"}
     if workflow.is_main_process:
         os.environ[campaigns.VARIABLE] = campaigns.new_name()
     if plan.image:
