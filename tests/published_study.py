@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conftest import ROOT
 from ladder.records import documents
-from ladder.store import PUBLISHED, TABLES, collect, roofs, table_files
+from ladder.store import PUBLISHED_SUFFIX, TABLES, collect, roofs, table_files
 from ladder.store.published_tables import PublishedTables
 from ladder.store.study import Study, campaigns_of, dates_of
 
@@ -37,7 +37,7 @@ def study():
     descriptions = {}
     for folder in folders:
         publication = documents.read(folder / "machine.json", "publication")
-        descriptions.setdefault(publication["machine"] + PUBLISHED, publication["description"])
+        descriptions.setdefault(publication["machine"] + PUBLISHED_SUFFIX, publication["description"])
     results = Study(tables, None, descriptions, None, *campaigns_and_dates(folders))
     ceilings = {name: roofs.of_study(results.for_machine(name)) for name in results.machines()}
     return replace(results.for_machine(results.machines()[0]), roofs=ceilings)

@@ -154,7 +154,7 @@ def test_an_outcome_does_not_end_the_measuring(workers):
 def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
     workers.noise = 0.4
     result = rank_variants("tiled", "blas", detect=0.01)
-    assert result.processes == ranking.MIN_PROCESSES
+    assert result.processes == ranking.EXTRAPOLATION_PROCESSES
     assert result.end.startswith(
         "The target is out of reach: a difference of 1 % would be detected. With 30 processes,"
     )

@@ -110,7 +110,8 @@ def test_a_users_chapter_is_accepted(paper):
             "claims.py",
             '"vectorised", "parallel")',
             '"vectorised")',
-            "The claim 'one-pass' in {place} compares nothing: give it `slower` and `faster`, the keys of two lines.",
+            "The claim 'one-pass' in {place} compares nothing: give it `slower` and `faster`, each a line's key or a "
+            "Selection (`faster` may be FLOOR), or a function `ratio`.",
         ),
         (
             "claims.py",

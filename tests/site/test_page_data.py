@@ -86,7 +86,7 @@ def test_a_process_has_its_own_campaign_and_commit(study, rows):
 
 def test_the_file_of_every_process_has_its_samples(study, rows):
     by_name = {source["name"]: source for source in sources.rows(study)}
-    assert {row["machine"] for row in rows} <= {*by_name}
+    assert {campaign or row["machine"] for row in rows for campaign, *_ in row["processes"]} <= {*by_name}
     for row in random.Random(4).sample(rows, 5):
         campaign, _, number, samples = row["processes"][-1]
         source = by_name.get(campaign) or by_name[row["machine"]]
@@ -95,6 +95,12 @@ def test_the_file_of_every_process_has_its_samples(study, rows):
         is_process = named == [*(row[name] for name in ("experiment", *CASE)), number, "total"]
         seconds = frame["seconds"][is_process.all(axis=1)]
         assert [sample * 1e-6 for sample in samples] == pytest.approx([*seconds], rel=1e-4)
+
+
+def test_every_file_of_the_sources_exists(study):
+    files = [source["file"] for source in sources.rows(study)]
+    assert len(files) > len(study.campaigns)
+    assert all((ROOT / file).is_file() for file in files)
 
 
 def test_a_source_says_when_and_by_which_processors(study):

@@ -1,1 +1,1 @@
-"""Compilation ahead of measuring: CUDA kernels, C libraries, and Numba's functions."""
+"""Compilation ahead of measuring: CUDA kernels and their occupancy, C libraries, what Numba and PyTorch compile."""

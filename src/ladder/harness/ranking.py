@@ -29,13 +29,14 @@ from ladder.statistics.verdicts import THRESHOLD, compare
 TURNS_PER_BLOCK = 2
 # A target is out of reach if the width that is expected at the limits exceeds it by this factor, since that is a guess.
 OUT_OF_REACH_FACTOR = 2
-# The part of a block's time that must be left for another one as long as a case has fewer processes than it needs.
-FIRST_BLOCK_SHARE = 0.5
+# The part of a block's time that must be left for another one until each case has `Limits.processes`, because the first
+# block is slower than later ones.
+EARLY_BLOCK_SHARE = 0.5
 # Processes of each case from which on its interval is known and it gets a verdict; that of two says nothing.
 VERDICT_PROCESSES = 3
 # Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
-MIN_PROCESSES = 10
-# The message if the time is up before that.
+EXTRAPOLATION_PROCESSES = 10
+# The message if the time is up before a verdict.
 TOO_FEW_PROCESSES = (
     f"The time is used up, but a verdict needs {VERDICT_PROCESSES} processes of each case: goes on until then."
 )
@@ -46,8 +47,8 @@ class Limits:
     """How long a ranking measures.
 
     A process takes `samples` samples, or fewer, but at least three, once they have taken `seconds`. Each case gets at
-    least `processes` and at most `most_processes`. The target is to detect a relative difference of `detect`; `cap` is
-    the maximum number of seconds, except for the first VERDICT_PROCESSES turns.
+    most `most_processes`. The target is to detect a relative difference of `detect`, and ends measuring only once each
+    case has `processes`; `cap` is the maximum number of seconds, except for the first VERDICT_PROCESSES turns.
     """
 
     samples: int = 10
@@ -70,9 +71,9 @@ QUICK = Limits(samples=5, seconds=0.3, processes=4, most_processes=6, detect=0.1
 class Ranking:
     """Cases with the results of their processes so far, and the sentences on cases that failed, {case: sentence}.
 
-    All cases are compared with `baseline`, unless it is None; if it fails, the next case takes its place. `labels` are
-    the cases' names in messages, `ceilings` those of this machine or None, which no sample may beat, `warnings` has
-    sentences on other sizes at which cases failed, and `end` says why measuring has ended.
+    All cases are compared with `baseline`, which is None while a sweep tries its combinations; if it fails, the next
+    case takes its place. `labels` are the cases' names in messages, `ceilings` those of this machine or None, which no
+    sample may beat, `warnings` has sentences on other sizes at which cases failed, and `end` says why measuring ended.
     """
 
     cases: list
@@ -173,9 +174,9 @@ def rank(ranking, files, report, launcher=None):
     """Measure the cases of a ranking, which keeps the results so far if it is interrupted.
 
     The caller holds the machine.
-    `files` is {case: (paths of data, path of the reference)}. `report` has the methods `say(sentence)` and
-    `update(ranking)`, which is called after each group of processes. A case that fails is dropped.
-    Raises LadderError if every case fails.
+    `files` is {case: (paths of data, path of the reference)}. `report` has the methods `say(sentence)`,
+    `say_once(sentence)` and `update(ranking)`, which is called after each group of processes. A case that fails is
+    dropped. Raises LadderError if every case fails.
     """
     protocol = ranking.limits.protocol()
     for case in filter(compilation.is_needed, ranking.remaining):
@@ -184,7 +185,7 @@ def rank(ranking, files, report, launcher=None):
         precompile(case, protocol)
     with lease_devices(*ranking.remaining) as leases:
         start = partial(turns.start_worker, launcher=launcher, prelude=())
-        if ranking.baseline:  # of a sweep, only the fastest cases
+        if ranking.baseline:  # of a sweep, only the finalists are checked
             start_untimed = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
             ranking.warnings = spot_checks.warnings(ranking.remaining, start_untimed, leases, launcher, report.say)
         for case, sentence in ranking.warnings.items():
@@ -263,13 +264,13 @@ def reason_to_end(ranking, seconds_left, block_seconds):
     if count >= limits.processes and precision <= limits.detect:
         return f"The target is reached: {target}."
     if count < limits.processes:
-        block_seconds *= FIRST_BLOCK_SHARE  # the first block is slower than later ones
+        block_seconds *= EARLY_BLOCK_SHARE
     blocks_left = min(-(-ranking.turns_left // TURNS_PER_BLOCK), int(seconds_left / max(block_seconds, 1e-9)))
     if blocks_left < 1:
         return f"{limit_reached(ranking, limits.cap - seconds_left)} The target was: {target}."
     later_count = min(count + TURNS_PER_BLOCK * blocks_left, limits.most_processes)
     expected = expected_precision(precision, count, later_count)
-    if count >= MIN_PROCESSES and expected > OUT_OF_REACH_FACTOR * limits.detect:
+    if count >= EXTRAPOLATION_PROCESSES and expected > OUT_OF_REACH_FACTOR * limits.detect:
         processes = pluralize(later_count, "process")
         return f"The target is out of reach: {target}. With {processes}, {ranking.state(expected)}."
     return None

@@ -1,1 +1,1 @@
-"""Cases and their records: the name of a measurement, and the file that holds it."""
+"""Cases and their records, campaigns, and conditions to compare; documents, checksums, atomic writes and locks."""

@@ -4,7 +4,7 @@ from ladder.errors import pluralize
 from ladder.report import campaigns_table, latex
 from ladder.report.latex import code, enumeration, percent
 from ladder.report.phrases import Missing, caches, span, with_prefix
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 from ladder.store import study as queries
 
 
@@ -62,7 +62,7 @@ def origin(subject):
     """The origin of the subject's measurements, in words."""
     if subject is None:
         return Missing("nowhere: nothing was measured and nothing is published")
-    is_published = subject.endswith(PUBLISHED)
+    is_published = subject.endswith(PUBLISHED_SUFFIX)
     return "the measurements published with the source" if is_published else "measurements taken for this build"
 
 

@@ -32,7 +32,7 @@ def require_user_chapters(experiments):
             soundness.require_module(path)
         require_looks(chapter)
         if chapter.has_lines:
-            # Here, because planning without such chapters needs no pandas.
+            # Here, because planning needs pandas only for users' chapters.
             from ladder.report import chapter_conditions, study_attributes
 
             require(chapter)
@@ -55,6 +55,7 @@ def require_looks(chapter):
         if look[1] not in methods.COLOURS:
             known = enumerate_words(methods.COLOURS, "or")
             raise LadderError(f"{where} in {look[1]!r}, which is not a colour: choose {known}.")
+        # Without METHOD a method is a variant; one that resembles no variant may be of another workload.
         hint = did_you_mean(method, [name for name in variants if name not in looks])
         if method not in variants and hint and "METHOD" not in constants:
             raise LadderError(f"{where}, which is not a variant of {chapter.workload}.{hint}")
@@ -62,7 +63,7 @@ def require_looks(chapter):
 
 def require(chapter):
     """Check the names in `lines.py` and `claims.py` of a chapter. Raises LadderError with the file and nearest name."""
-    from ladder.report import chapter_forms  # here, because planning without such chapters needs no pandas
+    from ladder.report import chapter_forms  # here: planning needs pandas only for users' chapters
 
     path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
     chapter_forms.require_lines(path, data)
@@ -117,12 +118,15 @@ def require_groups(path, claims):
 
 
 def require_claim(path, claim, data):
-    """Refuse a claim without two sides, or whose sides, or those of its cause, name an unknown line or source."""
-    from ladder.report.telling.lines import FLOOR  # here, because planning without such chapters needs no pandas
+    """Refuse a claim without a `ratio` or two sides, and an unknown line or source of its sides or its cause's."""
+    from ladder.report.telling.lines import FLOOR  # here: planning needs pandas only for users' chapters
 
     where = f"The claim {claim.key!r} in {line_of(path, 'CLAIMS', claim.key)}"
     if not claim.ratio and not (claim.slower and claim.faster):
-        raise LadderError(f"{where} compares nothing: give it `slower` and `faster`, the keys of two lines.")
+        raise LadderError(
+            f"{where} compares nothing: give it `slower` and `faster`, each a line's key or a Selection (`faster` may "
+            "be FLOOR), or a function `ratio`."
+        )
     for part in (claim, claim.cause):
         for side in filter(None, (getattr(part, "slower", None), getattr(part, "faster", None))):
             if side != FLOOR:
@@ -177,7 +181,7 @@ def require_variants(chapter, experiments):
 def require_texts(chapter):
     """Refuse an unknown name in a chapter's texts. Raises LadderError with the line and the nearest name."""
     if any((chapter.folder / name).is_file() for name in chapters.TEMPLATES):
-        from ladder.report import texts  # here, because planning without such chapters needs no pandas
+        from ladder.report import texts  # here: planning needs pandas only for users' chapters
 
         texts.require_names(chapter)
         require_tables_and_figures(chapter)
@@ -198,7 +202,7 @@ def require_tables_and_figures(chapter):
 
 def module(chapter, name):
     """A module of the chapter's data, or None without one. Raises LadderError if it can't be imported."""
-    from ladder.report.telling import chapter_study  # here, because planning without such chapters needs no pandas
+    from ladder.report.telling import chapter_study  # here: planning needs pandas only for users' chapters
 
     path = chapter.folder / f"{name}.py"
     try:

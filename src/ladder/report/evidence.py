@@ -9,7 +9,7 @@ from dataclasses import replace
 from ladder.records import campaigns
 from ladder.report.machine_choice import replicated_machine
 from ladder.report.telling.chapter_study import NotMeasured
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 
 CAMPAIGN = "a campaign"  # what a claim needs both of whose sides were measured
 
@@ -41,7 +41,7 @@ def of_own_campaigns(chapter):
     study = study_without_runs(chapter.study)
     replaced = {publication["machine"] for publication in study.campaigns.values()}
     names = {role: machine.subject for role, machine in chapter.machines.items()}
-    names = {role: name + PUBLISHED if name in replaced else name for role, name in names.items()}
+    names = {role: name + PUBLISHED_SUFFIX if name in replaced else name for role, name in names.items()}
     other = copy.copy(chapter)
     other.study, other.frames = study, {}
     other.machines = {role: study.for_machine(name) for role, name in names.items()}

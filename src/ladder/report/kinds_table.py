@@ -7,7 +7,7 @@ in full.
 from ladder.report import chapters, latex, ratios, verdict_table
 from ladder.report.cells import NONE
 from ladder.statistics import claims
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 
 TITLES = ["Measured", "Campaigns", "Verdict"]
 
@@ -25,7 +25,7 @@ def pairs(study):
 def machines(claim):
     """The names of the machines on which the answer to a claim rests, sorted."""
     cases = claim.answer.ratio.cases if claim.answer.ratio else ()
-    return sorted({machine.removesuffix(PUBLISHED) for machine, *_ in cases})
+    return sorted({machine.removesuffix(PUBLISHED_SUFFIX) for machine, *_ in cases})
 
 
 def table(study):

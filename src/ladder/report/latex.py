@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ladder.quantities import digits
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 
 SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -27,7 +27,8 @@ def escape(text):
 
 def code(text):
     """A name in typewriter type, with line breaks allowed at its separators; a published machine's has a mark."""
-    text, mark = str(text).removesuffix(PUBLISHED), r"\published{}" if str(text).endswith(PUBLISHED) else ""
+    mark = r"\published{}" if str(text).endswith(PUBLISHED_SUFFIX) else ""
+    text = str(text).removesuffix(PUBLISHED_SUFFIX)
     latex = f"\\texttt{{{escape(text)}}}{mark}"
     for separator in (",", "/", "-", r"\_"):
         latex = latex.replace(separator, separator + r"\allowbreak{}")

@@ -4,7 +4,7 @@ from collections import Counter
 from functools import partial
 
 from ladder.statistics.campaigns import MIN_CAMPAIGNS, MIN_PROCESSES
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 
 
 def pick_machines(study, needs, sources):
@@ -39,7 +39,7 @@ def pick_machines(study, needs, sources):
 
 def is_local(machine):
     """Whether a study about one machine is about that of this build."""
-    return not machine.subject.endswith(PUBLISHED)
+    return not machine.subject.endswith(PUBLISHED_SUFFIX)
 
 
 def replicated_machine(chapter, role):
@@ -52,7 +52,7 @@ def replicated_machine(chapter, role):
     role_machine = chapter.machines[role]
     if role_machine.subject is None or is_local(role_machine):
         return role_machine.subject
-    machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED)]
+    machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED_SUFFIX)]
     alike = [machine for machine in machines if machine.description and size(machine) == size(role_machine)]
     candidates = chapter.needs[role].machines(alike, chapter.sources)
     counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}

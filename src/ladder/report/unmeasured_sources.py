@@ -20,7 +20,7 @@ def sentences(experiments):
 
 def reason(chapter, name, source, experiments):
     """A sentence on why no case has the sizes of a source; None if one has them, or if an experiment isn't known."""
-    from ladder.report.telling.lines import plain_conditions  # here, because planning otherwise needs no pandas
+    from ladder.report.telling.lines import plain_conditions  # here: planning needs pandas only for users' chapters
 
     if not all(experiments.get(experiment) for experiment in source.experiments):
         return None

@@ -4,7 +4,7 @@ import pandas as pd
 
 from ladder.report import latex
 from ladder.report.latex import code, escape
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 from ladder.store import study as queries
 from ladder.store.study import CASE
 
@@ -55,7 +55,7 @@ def latex_table(study):
 
 def by_workload(study):
     """By workload, of this build's own measurements: cases, comparisons, and the largest error over its bound."""
-    local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
+    local = [name for name in study.machines() if not name.endswith(PUBLISHED_SUFFIX)]
     checks = study.all_rows("checks", *COLUMNS)
     checks = checks[checks["machine"].isin(local)] if len(checks) else checks
     rows = [

@@ -12,7 +12,7 @@ from ladder.report.latex import code
 from ladder.report.phrases import span
 from ladder.statistics import claims
 from ladder.statistics.campaigns import MIN_CAMPAIGNS, MIN_PROCESSES
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 from ladder.store import study as queries
 
 GROUPS = {"numbers": "with a number", "directions": "without a number", "own": "our own claims"}
@@ -69,7 +69,7 @@ def row(chapter, group, claim):
         "within": spread.sd_within if spread else None,
         "between": spread.sd_between if spread else None,
         "converged": claim.converged if cases else None,
-        "machines": " ".join(dict.fromkeys(machine.removesuffix(PUBLISHED) for machine, *_ in cases)),
+        "machines": " ".join(dict.fromkeys(machine.removesuffix(PUBLISHED_SUFFIX) for machine, *_ in cases)),
         "cases": " ".join("/".join(case) for _, *case in cases),
     }
 
@@ -131,7 +131,7 @@ def full_campaigns_count(verdicts):
 
 def toy_machine(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
-    local = [name for name in study.machines() if not name.endswith(PUBLISHED)]
+    local = [name for name in study.machines() if not name.endswith(PUBLISHED_SUFFIX)]
     studies = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
     chapter_machines = {machine.subject for chapter in studies for machine in chapter.machines.values()}
     return code(local[0]) if local and local[0] not in chapter_machines else None

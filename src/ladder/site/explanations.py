@@ -4,7 +4,7 @@ import pandas as pd
 
 from ladder.statistics import claims
 from ladder.statistics.verdicts import MARGIN, THRESHOLD
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 
 MARGIN_TEXT, THRESHOLD_TEXT = f"{100 * MARGIN:.0f} %", f"{100 * THRESHOLD:.0f} %"
 WITHIN_MARGIN, BEYOND_MARGIN = f"within {MARGIN_TEXT} of 1", f"more than {MARGIN_TEXT} from 1"
@@ -75,5 +75,5 @@ def links(row, index):
 
 def number_of(key, machines, index):
     """The number of a case on the first of these machines that has it, measured here or published; None without one."""
-    keys = [(machine + suffix, *key) for machine in machines for suffix in ("", PUBLISHED)]
+    keys = [(machine + suffix, *key) for machine in machines for suffix in ("", PUBLISHED_SUFFIX)]
     return next((index[key] for key in keys if key in index), None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ladder.site.compact import number
 from ladder.statistics import quotients, verdicts
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 from ladder.store.study import CASE
 
 COLUMNS = ("a", "b", "case", "ratio", "low", "high", "verdict")
@@ -26,7 +26,7 @@ class Side:
     @property
     def name(self):
         """The name by which a reader picks the side; with the commit, since campaigns may begin in the same second."""
-        campaign = self.campaign.removeprefix(f"{self.machine.removesuffix(PUBLISHED)}_")
+        campaign = self.campaign.removeprefix(f"{self.machine.removesuffix(PUBLISHED_SUFFIX)}_")
         return f"{self.machine}, campaign {campaign}, commit {self.commit[:7]}" if campaign else self.machine
 
 

@@ -1,7 +1,7 @@
 """Where samples are stored and what measured them: a row for each campaign, and each machine outside of campaigns."""
 
 from ladder.records import campaigns
-from ladder.store import PUBLISHED, data_package
+from ladder.store import PUBLISHED_SUFFIX, data_package
 
 COLUMNS = ("name", "file", "cpu", "gpus", "when")
 SAMPLES = "samples.csv.gz"
@@ -13,7 +13,13 @@ def rows(study):
     `name` is that of a campaign or a machine, and `when` says when it was measured.
     """
     campaign_rows = [campaign_row(name, publication) for name, publication in study.campaigns.items()]
-    return [*campaign_rows, *(machine_row(study, name) for name in study.machines() if name in study.descriptions)]
+    machines = [name for name in study.machines() if name in study.descriptions]
+    return [*campaign_rows, *(machine_row(study, name) for name in machines if not has_only_campaigns(study, name))]
+
+
+def has_only_campaigns(study, name):
+    """Whether a machine is published without a table of its own."""
+    return name.endswith(PUBLISHED_SUFFIX) and name not in study.published
 
 
 def campaign_row(name, publication):
@@ -23,15 +29,11 @@ def campaign_row(name, publication):
 
 
 def machine_row(study, name):
-    """The row of a machine: its published table, or None for the records of this folder."""
-    path = (
-        f"{data_package.PUBLISHED_FOLDER}/{name.removesuffix(PUBLISHED)}/{SAMPLES}"
-        if name.endswith(PUBLISHED)
-        else None
-    )
-    return source(
-        name, path, study.descriptions[name], data_package.date_in_words({"published": study.published.get(name)})
-    )
+    """The row of a machine; `file` is its published table, or None if its cases have records in `results/records`."""
+    folder = f"{data_package.PUBLISHED_FOLDER}/{name.removesuffix(PUBLISHED_SUFFIX)}"
+    path = f"{folder}/{SAMPLES}" if name in study.published else None
+    when = data_package.date_in_words({"published": study.published.get(name)})
+    return source(name, path, study.descriptions[name], when)
 
 
 def source(name, path, description, when):

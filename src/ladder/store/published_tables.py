@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from ladder.records import campaigns
-from ladder.store import PUBLISHED, machine_families, table_files
+from ladder.store import PUBLISHED_SUFFIX, machine_families, table_files
 
 # The columns that identify a case.
 CASE_COLUMNS = ["machine", "workload", "variant", "case"]
@@ -45,7 +45,9 @@ class PublishedTables:
             if len(part)
         ]
         measured_again = {
-            (machine.removesuffix(PUBLISHED), *key) for part in parts for machine, *key in part[CASE_COLUMNS].to_numpy()
+            (machine.removesuffix(PUBLISHED_SUFFIX), *key)
+            for part in parts
+            for machine, *key in part[CASE_COLUMNS].to_numpy()
         }
         return [*parts, *(self.rows(folder, name, experiment, new_keys | measured_again) for folder in self.machines)]
 
@@ -62,7 +64,7 @@ class PublishedTables:
             return pd.DataFrame()
         if label := folder in self.campaigns and self.labels.get(frame["machine"].iloc[0]):
             frame = machine_families.relabel(frame, *self.gpu_cases(folder, experiment), label)
-        return frame.assign(machine=frame["machine"] + PUBLISHED)
+        return frame.assign(machine=frame["machine"] + PUBLISHED_SUFFIX)
 
     def read(self, folder: Path | str, name: str, experiment: str) -> pd.DataFrame:
         """An experiment's rows of a folder's table, as they are published."""

@@ -23,7 +23,7 @@ import pandas as pd
 from ladder.errors import LadderError
 from ladder.records import documents
 from ladder.statistics import quotients, selection
-from ladder.store import PUBLISHED, ceiling_rates, roofs, table_files
+from ladder.store import PUBLISHED_SUFFIX, ceiling_rates, roofs, table_files
 
 NO_ROWS = pd.DataFrame()
 # The columns that identify a case, and those that identify its record in an experiment.
@@ -36,8 +36,8 @@ class Study:
     """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
     `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: its
-    machine.json}; `published` are {machine: when its tables were published}. `answers` caches results of queries about
-    any subject.
+    machine.json}; `published` are {machine: when its own tables were published, or None}. `answers` caches results of
+    queries about any subject.
     """
 
     tables: dict
@@ -128,13 +128,13 @@ def load(
     by_machine = {described_name(path): read_description(path) for path in descriptions}
     campaigns = campaigns_of(descriptions)
     for publication in campaigns.values():  # a machine of which only campaigns are published
-        by_machine.setdefault(publication["machine"] + PUBLISHED, publication["description"])
+        by_machine.setdefault(publication["machine"] + PUBLISHED_SUFFIX, publication["description"])
     machine_ceilings = documents.read(ceilings, "roofs") if ceilings else None
     study = Study(tables, None, by_machine, machine_ceilings, campaigns, dates_of(descriptions))
     machines = study.machines()
     if study.roofs is not None:
         for name in machines:
-            if name.endswith(PUBLISHED) and name not in study.roofs:
+            if name.endswith(PUBLISHED_SUFFIX) and name not in study.roofs:
                 raise LadderError(f"{ceilings} has no ceilings of {name}. Delete it and make it again.")
     return study.for_machine(machine if machine in machines else next(iter(machines), None))
 
@@ -142,7 +142,7 @@ def load(
 def described_name(path: Path | str) -> str:
     """The machine that a description is of, as the tables name it."""
     path = Path(path)
-    return path.parent.name + PUBLISHED if path.name == "machine.json" else path.stem
+    return path.parent.name + PUBLISHED_SUFFIX if path.name == "machine.json" else path.stem
 
 
 def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
@@ -153,15 +153,16 @@ def campaigns_of(descriptions: Sequence[Path | str]) -> dict[str, Any]:
     return {publication["campaign"]["name"]: publication for publication in in_order}
 
 
-def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str]:
-    """When the tables of machines were published, {machine: date and time}, for those that say so."""
+def dates_of(descriptions: Sequence[Path | str]) -> dict[str, str | None]:
+    """When the tables of machines were published, {machine: date and time, or None}, for machines with tables."""
     published = {
         path: documents.read(path, "publication") for path in map(Path, descriptions) if path.name == "machine.json"
     }
-    machine_publications = {
-        path: content for path, content in published.items() if "campaign" not in content and "published" in content
+    return {
+        described_name(path): content.get("published")
+        for path, content in published.items()
+        if "campaign" not in content
     }
-    return {described_name(path): content["published"] for path, content in machine_publications.items()}
 
 
 def read_description(path: Path | str) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def read_description(path: Path | str) -> dict[str, Any]:
 
 def sort_machines(machines: Iterable[str]) -> list[str]:
     """Names of machines, published ones last."""
-    return sorted(machines, key=lambda name: (name.endswith(PUBLISHED), name))
+    return sorted(machines, key=lambda name: (name.endswith(PUBLISHED_SUFFIX), name))
 
 
 def where(frame: pd.DataFrame, **conditions: Any) -> pd.DataFrame:

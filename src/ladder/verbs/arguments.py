@@ -72,9 +72,9 @@ def add_configuration(parser, help):
 
 
 def read_configuration(paths):
-    """The shipped configuration, overridden by these files. LADDER_VARIANTS adds folders to `variant_folders`.
+    """The shipped configuration, overridden by these files. Its `variant_folders` are searched from then on.
 
-    Raises LadderError if there is none, as where only the package is installed.
+    LADDER_VARIANTS adds folders to them. Raises LadderError if there is none, as where only the package is installed.
     """
     from ladder.catalogue import locations  # here, because most verbs don't need it
     from ladder.planning import configuration

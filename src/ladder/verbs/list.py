@@ -53,7 +53,7 @@ def run(options):
 
 
 def set_variant_folders(paths):
-    """Search the folders of variants that the configuration names, if there is one: the rungs need no other key."""
+    """Read the configuration, if there is one, so that the folders of variants that it names are searched."""
     if paths or configuration.default_file().exists():
         read_configuration(paths)
 

@@ -1,6 +1,6 @@
 """Write the ceilings of all machines (JSON): of published ones from all cases, of others from ceiling experiments."""
 
-from ladder.store import PUBLISHED, collect, study, table_files
+from ladder.store import PUBLISHED_SUFFIX, collect, study, table_files
 from ladder.verbs.arguments import write_json
 
 
@@ -12,7 +12,9 @@ def add_arguments(parser):
 
 def run(options):
     results = study.load(options.folders, None)
-    local = {name: results.for_machine(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED)}
+    local = {
+        name: results.for_machine(name).ceilings for name in results.machines() if not name.endswith(PUBLISHED_SUFFIX)
+    }
     write_json(options.out, local | published_ceilings(options.published))
 
 
@@ -22,4 +24,4 @@ def published_ceilings(folders):
     for samples in (table_files.read_published(folder, "samples") for folder in folders):
         frames.setdefault(samples["machine"].iloc[0], []).append(samples)
     tables = {name: {"all": {"samples": collect.concatenate(parts)}} for name, parts in frames.items()}
-    return {name + PUBLISHED: study.Study(table, name).ceilings for name, table in tables.items()}
+    return {name + PUBLISHED_SUFFIX: study.Study(table, name).ceilings for name, table in tables.items()}

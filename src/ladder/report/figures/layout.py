@@ -4,7 +4,7 @@ import textwrap
 
 from ladder.report.figures.looks import look
 from ladder.report.figures.theme import DARK, MAX_HEIGHT, WIDTH, Figure, Line2D
-from ladder.store import PUBLISHED
+from ladder.store import PUBLISHED_SUFFIX
 
 
 def new_figure(height):
@@ -76,7 +76,7 @@ def headline(subfigure, machine):
 
 def mark_published(text):
     """A text in which the paper's mark † replaces the suffix of published machines."""
-    return text.replace(PUBLISHED, "†")
+    return text.replace(PUBLISHED_SUFFIX, "†")
 
 
 def rows_of_bands(counts, max_columns=3):

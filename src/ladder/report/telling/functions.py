@@ -16,7 +16,7 @@ from ladder.report.telling import claims as chapter_claims
 from ladder.report.telling.chapter_study import NotMeasured, as_selection, look_up, require_measured
 from ladder.report.telling.claims import render_code
 from ladder.report.telling.lines import MAX, SECOND_LARGEST, SEVERAL, select
-from ladder.store import PUBLISHED, rates, study
+from ladder.store import PUBLISHED_SUFFIX, rates, study
 
 CHAPTER_ARGUMENTS = {"study", "chapter"}  # names of the argument without which texts call functions
 bandwidth = partial(latex.rate, kind="bandwidth", count=2)
@@ -189,7 +189,7 @@ def verdict_machine(chapter, role):
 
 def label(machine):
     """The label of a machine, whether published or of this build; None without one."""
-    return machine.subject and machine.subject.removesuffix(PUBLISHED)
+    return machine.subject and machine.subject.removesuffix(PUBLISHED_SUFFIX)
 
 
 def gpu(chapter, role, about="name"):

@@ -1,4 +1,5 @@
-/* The loops over one pattern's units, on rows without aliases, with loop invariants in variables. */
+/* The loops over one pattern's units, on rows without aliases, with loop invariants in variables. SIMD is the
+   tuning `simd` of openmp.py, undefined and hence 0 in other programs. */
 #pragma once
 #include "network.h"
 
@@ -45,7 +46,8 @@ static inline void backpropagate(REAL *restrict delta_below, const REAL *restric
     }
 }
 
-/* Rows first to end - 1 of dW (fan_in + 1, fan_out) += activation delta^T; row 0 is that of the bias. */
+/* rows (end - first, fan_out), from row `first` of dW on, += these rows of activation delta^T; row 0 of dW is that of
+   the bias. */
 static inline void add_outer_product_rows(REAL *restrict rows, const REAL *restrict activation,
                                           const REAL *restrict delta, long first, long end, long fan_out)
 {

@@ -1,7 +1,7 @@
 """GEMM by the BLAS that SciPy was built with (OpenBLAS in its wheels): dgemm and sgemm.
 
 BLAS expects column-major matrices, so a row-major product is computed as its transpose, out^T = B^T A^T: the transposed
-views are column-major, and nothing is copied. The addend of nt is copied into the result and added with beta = 1.
+views are column-major, and no operand is copied. An addend is copied into the result and added with beta = 1.
 The variant is compute-bound; with few rows bound by packing, with one row by the bandwidth at which B is read.
 """
 

@@ -1,8 +1,9 @@
 """GEMM by cuBLAS: cublasDgemm and cublasSgemm.
 
 cuBLAS expects column-major matrices, so a row-major product is computed as its transpose, out^T = op(B)^T op(A)^T, and
-nothing is copied. The addend of nt is copied into the result and added with beta = 1 in the same call. For float32,
-`math` = tf32 uses tensor cores on operands rounded to 11 significant bits, and has its own error bound.
+no operand is copied. An addend is copied into the result, unless it is the result, and added with beta = 1 in the same
+call. For float32, `math` = tf32 uses tensor cores on operands rounded to 11 significant bits, and has its own error
+bound.
 """
 
 import ctypes

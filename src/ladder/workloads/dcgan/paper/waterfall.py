@@ -1,4 +1,4 @@
-"""The speed-up of each rung: the time of a picture, from loops on the CPU to tensor cores with hidden copies."""
+"""The time of a picture, rung by rung, with speed-ups: from loops on the CPU to tensor cores with hidden copies."""
 
 from ladder.report.figures import looks, methods, theme
 from ladder.report.telling.ladder import waterfall_of
@@ -6,10 +6,10 @@ from ladder.workloads.dcgan.paper.lines import PHASES
 
 TITLE = "What each rung of the generator gains"
 CAPTION = """\
-The time of a picture, rung by rung, peers below; `home` and `pytorch_home` also copy it to the host. A dot is the
-median of a process, a tick the model's time. The wide line is the time of the work without zeros at the machine's
-best rate in any precision. On the right: the median of the dots, the speed-up over the rung above if both are of one
-ladder, with its 99 % interval, and the shares of the layers where these were timed separately.
+The time of a picture, rung by rung, peers below; `home` and `pytorch_home` also copy it to the host. Dots are medians
+of processes, ticks the model's times. The wide line is the time of the work without zeros at the best rate measured in
+any precision; rungs in an unmeasured one may be faster. On the right: the median of the dots, the speed-up over the
+rung above if both are of one ladder, with its 99 % interval, and the shares of the layers where timed separately.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_rungs", "dcgan_gpu", "dcgan_home", "dcgan_peers")
 USES_CEILINGS = True

@@ -1,4 +1,4 @@
-"""The speed-up of each rung: the time of an iteration of a small system, from loops to one launch per solve."""
+"""The time of an iteration of a small system, rung by rung, with speed-ups: from loops to one launch per solve."""
 
 from ladder.report.telling.ladder import waterfall_of
 

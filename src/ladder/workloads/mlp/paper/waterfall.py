@@ -1,4 +1,4 @@
-"""The speed-up of each rung: a product on the host, a large one on the GPU, and a batch of the training."""
+"""The times of a product on the host, a large one on the GPU, and a batch of the training, rung by rung."""
 
 from ladder.report.telling.ladder import waterfall_of
 
