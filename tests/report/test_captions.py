@@ -61,7 +61,11 @@ def test_the_numbers_of_captions_are_those_of_the_code():
 
 def test_the_captions_of_variations_tell_the_base_that_is_varied():
     text = " ".join(figures.constants("backprop_variations")["CAPTION"].split())
-    words = {"static": "a static schedule", "reduction": "a reduction of the error", "accumulators": "sums per thread"}
+    words = {
+        "static": "a static schedule",
+        "reduction": "a reduction of the error",
+        "accumulators": "sums of updates per thread",
+    }
     words |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
     words |= {
         "texture": "tables in texture memory",

@@ -183,6 +183,7 @@ def test_every_plan_is_collected_in_a_folder_of_its_experiments_name(monkeypatch
     calls = []
     monkeypatch.setattr("ladder.verbs.collect.read_plan", lambda path: {"experiment": path.removesuffix(".json")})
     monkeypatch.setattr("ladder.store.collect.collect", lambda *arguments: calls.append(arguments))
+    monkeypatch.setattr("ladder.verbs.collect.PublishedTables", list)
     main(["collect", "one.json", "two.json", "--published", "p/a", "--published", "p/b", "--out", "tables"])
     published = ["p/a", "p/b"]
     assert calls == [({"experiment": name}, Path("tables", name), published) for name in ("one", "two")]
