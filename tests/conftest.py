@@ -134,6 +134,16 @@ def restored_environment():
 
 
 @pytest.fixture(scope="session")
+def digits_folder(tmp_path_factory):
+    """A folder `digits` with the offline digits, for tests that only read them."""
+    from ladder.data import digits  # here, because scikit-learn takes a second
+
+    folder = tmp_path_factory.mktemp("data") / "digits"
+    digits.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def inductor_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("inductor")
 
