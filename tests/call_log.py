@@ -175,7 +175,8 @@ def cached_mock(name):
 def torch():
     """A stand-in for PyTorch with its default settings, whose decorators return functions unchanged."""
     module = cached_mock("torch")
-    module.reset_mock()
+    if module.mock_calls:
+        module.reset_mock()  # slow, since it visits every attribute
     module.no_grad = module.inference_mode = lambda: lambda function: function
     module.compile.side_effect = lambda function, **options: function
     module.backends.cuda.matmul.allow_tf32, module.backends.cudnn.allow_tf32 = False, True
@@ -247,10 +248,10 @@ def stand_ins(case):
 
 def forget_users_of(torch_module):
     """Forget the project's modules that imported PyTorch or this stand-in, so that they are imported again."""
+    if torch_module is None:
+        return
     modules = {name: module for name, module in sys.modules.items() if name.startswith("ladder.")}
-    for name in [
-        name for name, module in modules.items() if torch_module and vars(module).get("torch") is torch_module
-    ]:
+    for name in [name for name, module in modules.items() if vars(module).get("torch") is torch_module]:
         module, (parent, _, child) = sys.modules.pop(name), name.rpartition(".")
         if getattr(sys.modules.get(parent), child, None) is module:
             delattr(sys.modules[parent], child)

@@ -39,6 +39,11 @@ for variable in ("COLUMNS", "LINES"):
 # Tests call variants with `threads=2`; Numba must then have two, as in a job of the harness, not one per core.
 os.environ["NUMBA_NUM_THREADS"] = "2"
 
+# Threads that wait must not spin: there are more of them than cores, since one test process per core runs, each of
+# whose runtimes has threads. Workers of the harness don't inherit these variables.
+os.environ["OMP_WAIT_POLICY"] = "passive"
+os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"  # wait 2^4 cycles, not 2^26
+
 # Images of containers set this; hundreds of processes would then compile the same modules.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -126,6 +131,16 @@ def restored_environment():
     yield
     os.environ.clear()
     os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def digits_folder(tmp_path_factory):
+    """A folder `digits` with the offline digits, for tests that only read them."""
+    from ladder.data import digits  # here, because scikit-learn takes a second
+
+    folder = tmp_path_factory.mktemp("data") / "digits"
+    digits.write(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ladder.catalogue import soundness, sources, workloads, wrong_results
-from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import sensitivity
 from ladder.harness.sensitivity import ANY, ELEMENT, ROW
@@ -78,10 +77,8 @@ def known_workload(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data") / "digits"
-    write_digits(folder)
-    return {"digits": folder}
+def data(digits_folder):
+    return {"digits": digits_folder}
 
 
 def case(workload, variant, dtype, tuning=None, **sizes):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ladder.catalogue import workloads
-from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import training
 from ladder.records.case import Case
@@ -20,10 +19,8 @@ SIZES = {"layers": "784-13-7-10", "images": 130, "rate": 0.005, "dtype": "float3
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    write_digits(folder / "digits")
-    return folder
+def data(digits_folder):
+    return digits_folder.parent
 
 
 def case(variant="blas", epochs=4, **changes):

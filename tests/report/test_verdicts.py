@@ -119,27 +119,40 @@ def split_into_campaigns(study, count, copies):
     return replace(study, tables=change)
 
 
+@pytest.fixture(scope="module")
+def study_of_short_campaigns():
+    """A study of four campaigns, none of which has ten processes, and its row of the claim `one-launch`."""
+    study = split_into_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
+    return study, row_of_one_launch(study)
+
+
+def row_of_one_launch(study):
+    return verdicts.rows(study).set_index("claim").loc["one-launch"]
+
+
 @pytest.mark.parametrize(
     ("count", "copies", "cores", "is_replaced"),
     [(3, 2, 24, True), (3, 1, 24, False), (2, 2, 24, False), (3, 2, 32, False)],
 )
-def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(count, copies, cores, is_replaced):
+def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(
+    study_of_short_campaigns, count, copies, cores, is_replaced
+):
     """The chapter's machine has more campaigns, but none of ten processes; the other one takes twice as long."""
-    study_here = split_into_campaigns(made_chapters.study("descent", machine="here (published)"), 4, 1)
+    study_here, row_here = study_of_short_campaigns
     slow = made_chapters.study(
         "descent", machine="there (published)", factor=lambda case: 1 + (case.variant in FUSED_CASE)
     )
     slow = replace(slow, descriptions={"there (published)": made_up.description() | {"cores": cores}})
     merged_study = made_up.merge(study_here, split_into_campaigns(slow, count, copies))
-    rows = [verdicts.rows(each_study).set_index("claim").loc["one-launch"] for each_study in (merged_study, study_here)]
-    assert (rows[0]["machines"], rows[0]["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
-    assert rows[0]["now"] == pytest.approx((1 + is_replaced) * rows[1]["now"])
+    row = row_of_one_launch(merged_study)
+    assert (row["machines"], row["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
+    assert row["now"] == pytest.approx((1 + is_replaced) * row_here["now"])
     name = r"\texttt{there}" if is_replaced else None
     assert kinds_table.numbers(merged_study)["study/verdicts/replaced"] == name
     assert (r"\texttt{here}" in kinds_table.table(merged_study)) == is_replaced
     descent = chapter_study.study_of_chapter("descent", merged_study)
     claim = next(claim for claim in descent_claims.CLAIMS["own"] if claim.key == "one-launch")
-    assert functions.ratio_of_verdicts(descent, claim.slower, claim.faster).value == pytest.approx(rows[0]["now"])
+    assert functions.ratio_of_verdicts(descent, claim.slower, claim.faster).value == pytest.approx(row["now"])
     if is_replaced:
         assert name in functions.verdict_machine(descent, "host")
     else:

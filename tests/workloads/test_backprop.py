@@ -13,7 +13,6 @@ import emulator
 from ladder.build import libraries
 from ladder.catalogue import setup_arguments, workloads
 from ladder.data import dataset
-from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, chain_steps
@@ -39,10 +38,8 @@ SMALL = {"layers": "784-13-7-10", "images": 130, "epochs": 3, "rate": 0.005, "so
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("digits")
-    write_digits(folder)
-    return dataset.load(folder)
+def digits(digits_folder):
+    return dataset.load(digits_folder)
 
 
 def complete(**changes):

@@ -9,7 +9,6 @@ from test_dcgan import problem_of, sizes_of
 
 from ladder.catalogue import datasets, workloads
 from ladder.data import dataset
-from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import artefacts, exact, gallery, layout, network, reference
@@ -19,11 +18,9 @@ CHANNELS = 16
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
+def digits(digits_folder):
     """A folder of digits and the images for training."""
-    folder = tmp_path_factory.mktemp("digits")
-    write_digits(folder)
-    return folder, dataset.load(folder).train_images
+    return digits_folder, dataset.load(digits_folder).train_images
 
 
 @pytest.fixture(scope="module")

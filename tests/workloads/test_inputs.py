@@ -8,13 +8,11 @@ import pytest
 from ladder import devices
 from ladder.catalogue import workloads
 from ladder.data import dataset
-from ladder.data.digits import write
 from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.workloads.descent import system
 
 HOST = devices.load("host")
-pytestmark = pytest.mark.xdist_group("inputs")  # the digits are written once
 LAYERS = "784-3-10"
 SIZES = {
     "backprop": {"layers": LAYERS, "images": 40, "epochs": 3, "rate": 0.1, "source": "digits"},
@@ -37,14 +35,6 @@ KEPT_BETWEEN_ROUNDS = {
     "dcgan": {"network"},
     "pattern_input": {"path"},
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """The digits."""
-    path = tmp_path_factory.mktemp("digits")
-    write(path)
-    return path
 
 
 def sizes_of(workload, **changes):
@@ -75,21 +65,21 @@ def inputs_of(workload, folder, rounds=1, **changes):
 
 
 @pytest.mark.parametrize("workload", workloads.names())
-def test_inputs_follow_the_seed_and_every_element_is_written(folder, workload):
-    (first,), (repeated,) = (inputs_of(workload, folder) for _ in range(2))
+def test_inputs_follow_the_seed_and_every_element_is_written(digits_folder, workload):
+    (first,), (repeated,) = (inputs_of(workload, digits_folder) for _ in range(2))
     for name, array in first.items():
         assert np.isfinite(array).all(), name
         np.testing.assert_array_equal(array, repeated[name])
     if "seed" in workloads.load(workload).SIZES:
-        (other,) = inputs_of(workload, folder, seed=2)
+        (other,) = inputs_of(workload, digits_folder, seed=2)
         same = {name for name, array in first.items() if np.array_equal(array, other[name])}
         assert same == OF_THE_DATA.get(workload, set())
 
 
 @pytest.mark.parametrize("workload", workloads.names())
-def test_rounds_have_other_inputs(folder, workload):
+def test_rounds_have_other_inputs(digits_folder, workload):
     """Every epoch of a training is a round; what a later one goes on with it finds as it is."""
-    first, *others = inputs_of(workload, folder, rounds=workloads.load(workload).rounds(sizes_of(workload)))
+    first, *others = inputs_of(workload, digits_folder, rounds=workloads.load(workload).rounds(sizes_of(workload)))
     assert others
     for before, after in zip([first, *others], others, strict=False):
         same = {name for name in first if np.array_equal(before[name], after[name])}
@@ -97,18 +87,18 @@ def test_rounds_have_other_inputs(folder, workload):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_training_visits_its_images_in_an_order_of_the_seed(folder, seed):
-    orders = [one["order"] for one in inputs_of("mlp", folder, rounds=3, seed=seed)]
-    places = [one["ranpat"] for one in inputs_of("backprop", folder, rounds=3, seed=seed)]
+def test_a_training_visits_its_images_in_an_order_of_the_seed(digits_folder, seed):
+    orders = [one["order"] for one in inputs_of("mlp", digits_folder, rounds=3, seed=seed)]
+    places = [one["ranpat"] for one in inputs_of("backprop", digits_folder, rounds=3, seed=seed)]
     for permutations, ascending in ((orders, np.arange(40)), (places, np.sort(places[0]))):
         assert all(np.array_equal(np.sort(one), ascending) for one in permutations)
         assert not any(np.array_equal(one, ascending) for one in permutations)
 
 
 @pytest.mark.parametrize("workload", ["mlp", "backprop"])
-def test_accuracy_is_that_of_the_test_images(folder, workload):
+def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
     """With the labels that the network gives to these it is 1, whatever those of the training; no others count."""
-    module, sizes, data = workloads.load(workload), sizes_of(workload), dataset.load(folder)
+    module, sizes, data = workloads.load(workload), sizes_of(workload), dataset.load(digits_folder)
     exact = module.reference.compute(sizes, data)
     last = {name: array[-1] for name, array in exact.items() if name[0] in "wbd" and "drift" not in name}
     outputs = {name: np.atleast_1d(exact[name][-1]) for name in ("loss", "error") if name in exact}

@@ -13,7 +13,6 @@ import pytest
 from ladder import cuda, devices
 from ladder.catalogue import setup_arguments, workloads
 from ladder.data import dataset
-from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps, chain_steps
@@ -34,10 +33,8 @@ SMALL = {"layers": "784-13-10", "images": 130, "batch": 40, "epochs": 3, "rate":
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("digits")
-    write_digits(folder)
-    return dataset.load(folder)
+def digits(digits_folder):
+    return dataset.load(digits_folder)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import pytest
 import emulator
 from ladder.catalogue import datasets, workloads
 from ladder.data import dataset
-from ladder.data.digits import write as write_digits
 from ladder.errors import LadderError
 from ladder.harness import validation
 from ladder.harness.steps import Steps
@@ -24,15 +23,8 @@ BLOCK_TUNINGS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": bloc
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("digits")
-    write_digits(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def digits(folder):
-    return datasets.load(pattern_input, folder)
+def digits(digits_folder):
+    return datasets.load(pattern_input, digits_folder)
 
 
 def problem_of(images, dtype="float32", variant="serial", tuning=None):
@@ -97,8 +89,8 @@ def test_a_fault_is_detected(digits, fault, rounds):
 
 @pytest.mark.parametrize("fault", ["truncated", "missing"])
 @pytest.mark.parametrize(("variant", "tuning"), BLOCK_TUNINGS[:2])
-def test_a_file_that_cannot_be_read_raises_a_sentence(folder, tmp_path, variant, tuning, fault):
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+def test_a_file_that_cannot_be_read_raises_a_sentence(digits_folder, tmp_path, variant, tuning, fault):
+    shutil.copytree(digits_folder, tmp_path, dirs_exist_ok=True)
     problem = problem_of(1437, variant=variant, tuning=tuning)
     pattern_input.fill(problem.inputs, problem.sizes, 0, datasets.load(pattern_input, tmp_path))
     run = Steps.of(workloads.load_variant("pattern_input", variant).setup(problem, **tuning)).timed()
