@@ -90,9 +90,9 @@ CAUSES = {
     | {"even/nt": "from 1 to 4: 3.6 x"}
     | {"peer/pytorch_cuda": "over its kernel launches: 17 x", "share": "99.5 percent ; with texttt blas 85 percent"},
     "descent": {"others": "by texttt product , 256 to 512; in the study 1.1 x"}
-    | {"exchanged": "32 microseconds less per iteration"}
+    | {"exchanged": "by 32 micro second per iteration"}
     | {"bandwidth": "0.094 percent of the bandwidth"}
-    | {"half": "least share of the bandwidth: texttt cuda _ allowbreak symmetric 85 percent"},
+    | {"half": "share of bandwidth: texttt cuda _ allowbreak symmetric 85 percent"},
     "gemv": {"hybrid": "whole product: 1.6 x", "travelling": "texttt scatter takes 86 percent"},
     "dcgan": {"four": "the last layer 1.3", "home/float16": "link over kernels 2.3 x", "gpus/880": "steady: 2.0"},
 }

@@ -39,7 +39,7 @@ RUNGS = {
     "cuda_fused": "one launch per iteration, products and sums fused",
     "cuda_persistent": "one cooperative launch per solve, A in registers or shared memory if it fits",
     "cuda_cluster": "one cluster of blocks that exchange q = A r through distributed shared memory",
-    "cuda_symmetric": "only a triangle of A is read, each of its elements used twice",
+    "cuda_symmetric": "one triangle of A is read, and used twice",
     "numpy_loop": "peer: hand-written loop in NumPy",
     "scipy_cg": "peer: SciPy's conjugate gradients",
     "scipy_cholesky": "peer: SciPy's Cholesky factorisation",

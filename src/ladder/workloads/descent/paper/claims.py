@@ -83,7 +83,7 @@ def latency_claim(key, words, slower, faster):
 
     def cause(study, ratio):
         seconds = median_time(study.rows(slower)) - median_time(study.rows(faster))
-        return f"{latex.num(latex.digits(1e6 * seconds, 2))} microseconds less per iteration"
+        return f"by \\qty{{{latex.digits(1e6 * seconds, 2)}}}{{\\micro\\second}} per iteration"
 
     return Claim(key, words, slower, faster, cause=cause)
 
@@ -93,7 +93,7 @@ def shares_cause(*selections):
 
     def cause(study, ratio):
         shares = {side.tuning.get("kernel", side.line): functions.share(study, side) for side in selections}
-        return "least share of the bandwidth: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
+        return "share of bandwidth: " + ", ".join(f"`{name}` {share}" for name, share in shares.items())
 
     return cause
 
