@@ -94,6 +94,12 @@ def publish(name):
     main(["publish_campaign", name, json.dumps(EXPERIMENTS)])
 
 
+def test_a_campaign_without_ceilings_is_published_with_a_word(steps, capsys):
+    measure("a")
+    publish("a")
+    assert "The campaign measured no ceiling" in capsys.readouterr().err
+
+
 def test_all_cases_run_once_a_turn_and_every_second_turn_the_other_way_round(steps):
     measure("a")
     forward = [case.variant for case in CASES]

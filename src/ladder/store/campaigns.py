@@ -5,6 +5,7 @@ A published campaign never changes, and no other is mixed with it. Its tables ar
 """
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -101,10 +102,11 @@ def require_same_campaign(path: Path, content: Mapping[str, Any], note: Mapping[
 def require_below_ceilings(
     records: Mapping[Path, dict[str, Any]], experiments: Mapping[str, list[str]], margin: float
 ) -> None:
-    """Refuse samples that are faster than the campaign's own ceilings allow."""
+    """Refuse samples that are faster than the campaign's own ceilings allow; without ceilings, say so."""
     keys = {path: key_of(content) for path, content in records.items()}
     measured = [path for path, key in keys.items() if any(map(configuration.is_ceiling, experiments[key]))]
     if not measured:
+        print("The campaign measured no ceiling: no rate of its samples is compared with one.", file=sys.stderr)
         return
     limits = ceilings.summarise(measured, margin)
     for path in records.keys() - set(measured):
