@@ -7,14 +7,14 @@ A YAML file beside this one holds the mutants of a package, a list of mappings:
     file: the changed file, relative to the root of the repository
     old: a text that occurs exactly once in the file
     new: its replacement
-    tests: the tests that must fail, as pytest's arguments (a text, or a list of texts)
+    tests: the tests, one of which must fail or not end, as pytest's arguments (a text, or a list of texts)
     tier: test-all if `make test` skips these tests; by default test
 
 A mutant is a mistake that somebody might make and that an import doesn't reveal. If the text `old` has changed, the
 mutant is stale: whoever edits the line must update it (`test_mutants.py` detects stale ones in every run of the tests).
 
-Each mutant is applied to a copy of the project's files in a temporary folder, where its tests must fail. Before that,
-all these tests must pass on an unchanged copy.
+Each mutant is applied to a copy of the project's files in a temporary folder, where one of its tests must fail. Before
+that, all these tests must pass on an unchanged copy.
 """
 
 import argparse
@@ -37,7 +37,7 @@ FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 # pytest's options for each tier.
 TIERS = {"test": ["-m", "not slow and not cluster"], "test-all": []}
-# Seconds for the tests of a mutant, which may hang, and for those of all mutants together.
+# Seconds for the tests of a mutant, which may hang, and for those of all mutants of a tier.
 LIMIT, UNCHANGED_LIMIT = 600, 3600
 PASSED, FAILED = 0, 1  # pytest's exit statuses
 FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
@@ -159,9 +159,10 @@ def main():
     parser.add_argument("--tier", choices=TIERS, help="only mutants of this tier")
     parser.add_argument("--jobs", type=int, default=2, help="number of parallel mutants")
     options = parser.parse_args()
-    mutants = [mutant for mutant in load() if options.tier in (None, mutant.tier)]
+    mutants = load()
     if unknown := set(options.names) - {name for mutant in mutants for name in (mutant.name, mutant.package)}:
         sys.exit(f"There is no mutant and no package {', '.join(sorted(unknown))}.")
+    mutants = [mutant for mutant in mutants if options.tier in (None, mutant.tier)]
     if options.names:
         mutants = [mutant for mutant in mutants if {mutant.name, mutant.package} & set(options.names)]
     if stale := [mutant for mutant in mutants if mutant.is_stale()]:

@@ -67,7 +67,7 @@ def can_enter(context, seconds=0.2):
 
 @contextlib.contextmanager
 def holder(kind="alone", **variables):
-    """Another process that holds the machine for timing; `kind` is "alone", "shared" or "started", with a child."""
+    """Another process that holds the machine for timing; `kind` is "alone", "shared", or "started" with a child."""
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], **variables}
     line = [sys.executable, "-c", HOLDER, kind, *map(str, locks.FOLDERS)]
     with subprocess.Popen(line, env=environment, cwd=locks.FOLDERS[0], stdout=subprocess.PIPE, text=True) as process:
@@ -112,6 +112,7 @@ def test_no_variable_moves_the_locks_of_a_machine(folders):
 
 
 def test_outside_of_tests_the_folders_are_those_of_the_machine():
+    """LADDER_TESTS_LOCKS moves them only where tests/private_locks is on PYTHONPATH."""
     line = [sys.executable, "-c", "from ladder.records import locks; print(*locks.FOLDERS)"]
     environment = {"PYTHONPATH": str(ROOT / "src"), "LADDER_TESTS_LOCKS": "/nowhere", "TMPDIR": "/nowhere"}
     printed = subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout
@@ -182,7 +183,7 @@ def test_a_waiting_process_reports_several_holders(capsys):
 
 @pytest.mark.parametrize("index", [0, 1])
 def test_a_holder_with_another_tmp_is_reported_and_no_earlier_one(capsys, folders, monkeypatch, index, tmp_path):
-    """In one folder, only an earlier holder has signed, which was killed; this process can even lock its file."""
+    """One of this process's folders has only the signature of an earlier, killed holder, whose file isn't locked."""
     with holder() as earlier:
         pass
     earlier.wait()

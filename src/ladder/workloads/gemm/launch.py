@@ -19,7 +19,7 @@ BLOCK_OVERHEAD = 64
 def product(variant, form, geometry, tilings):
     """`multiply(a, b, out, c=None)` by a form's kernel, on arrays of the GPU; shapes as in `ladder.workloads.gemm`.
 
-    `tilings` are a variant's tunings, among which `fastest` chooses: a sequence, or {dtype: sequence}.
+    `tilings` are a variant's tunings, among which `fastest_tiling` chooses: a sequence, or {dtype: sequence}.
     `geometry(sizes, **tiling)` returns grid, block, and bytes of dynamic shared memory for a product of these sizes.
     """
 

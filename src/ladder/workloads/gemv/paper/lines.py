@@ -70,5 +70,5 @@ FIGURE = [key for keys in TABLE for key in keys]
 
 
 def per_unit(rows):
-    """Seconds per gigabyte, since matrices differ in size."""
+    """Seconds per gigabyte of the arrays, nearly all of it the matrix, since matrices differ in size."""
     return rows["seconds"] / rows["bytes"] * GIGABYTE
