@@ -1,4 +1,4 @@
-"""The set-up scripts on machines with missing parts; stand-ins replace pip, which logs its calls, and Debian's tools."""
+"""The set-up scripts on machines with missing parts. Stand-ins replace Debian's tools and pip, which logs its calls."""
 
 import fcntl
 import hashlib
@@ -138,9 +138,8 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
 @pytest.mark.parametrize(("name", "sign"), [("in {braces}", "brace"), ("at 12:30", "colon")])
 def test_a_folder_that_cannot_have_an_environment_is_refused_before_anything_is_begun(tmp_path, name, sign):
     machine = Machine(tmp_path / name)
-    assert f"has a {sign} in its name" in error_of(
-        machine.setup(PATH=os.environ["PATH"])
-    )  # a colon would split the machine's own
+    path = os.environ["PATH"]  # the machine's own would be split at a colon
+    assert f"has a {sign} in its name" in error_of(machine.setup(PATH=path))
     assert machine.call_count() == 0
 
 
