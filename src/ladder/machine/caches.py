@@ -12,7 +12,7 @@ CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
 # Bytes assumed for the last level and for an L2 cache if Linux reports none.
 DEFAULT_LAST_LEVEL, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
-# The bytes of a flush that its calling thread writes at most.
+# The bytes of a flush that its calling thread writes at most, unless it has no CPU for other threads.
 CALLER_BYTES = 64 * 2**20
 # Linux's names of the kinds of caches, and the letters that mark them in a cache's name, such as L1d.
 KIND_LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}

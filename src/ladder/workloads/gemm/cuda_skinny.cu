@@ -18,14 +18,16 @@
 
 static_assert(SHORT % V == 0 && SHORT >= 4 && SHORT <= 32, "short must be 4, 8, 16 or 32");
 constexpr int WARPS = 8, THREADS = WARPS * WARP;
-constexpr int VALUES = 4;                  // elements of the long side that a thread computes with at once
-constexpr int WIDTH = VALUES * WARP;       // the same of a warp
-constexpr int ROW = SHORT + V;             // of the short operand in shared memory, padded against bank conflicts
+constexpr int VALUES = 4;                   // elements of the long side that a thread computes with at once
+constexpr int WIDTH = VALUES * WARP;        // the same of a warp
+constexpr int ROW = SHORT + V;              // of the short operand in shared memory, padded against bank conflicts
 constexpr int ACROSS_TERMS = 32768 / sizeof(REAL) / SHORT, ALONG_TERMS = 2 * ACROSS_TERMS;  // in shared memory
-constexpr int ALONG_ROW = ALONG_TERMS + 1; // the same for a row of terms
-constexpr int SLICE = 4;                   // of the sums that warps add up at once
-constexpr int OUTER_ROWS = 128;            // of A in shared memory
+constexpr int ALONG_ROW = ALONG_TERMS + 1;  // the same for a row of terms
+constexpr int SLICE = 4;                    // of the sums that warps add up at once
+constexpr int OUTER_ROWS = 128;             // of A in shared memory
 constexpr int MIN_BLOCKS = SHORT * sizeof(REAL) <= 64 ? 2 : 1;
+static_assert(ACROSS_TERMS % (WARPS * UNROLL) == 0 && ALONG_TERMS % (WARP * UNROLL) == 0,
+              "unroll must be a power of two, and smaller if short is large: whole steps fill the shared memory");
 static_assert(WARPS * SLICE * WIDTH <= ACROSS_TERMS * ROW, "the sums of the warps don't fit in the tile's memory");
 
 extern __shared__ Vector memory[];
