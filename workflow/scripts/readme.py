@@ -98,7 +98,7 @@ SYSTEMS = {
     "tconv": "transposed convolutions",
     "dcgan": "a generator of images, on layers of `tconv`",
 }
-COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "several GPUs, or MPI ranks": ["offload", "mpi", "mpi_cuda"]}
+COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "GPU with copies, MPI ranks, several GPUs": ["offload", "mpi", "mpi_cuda"]}
 
 
 def published(folder, experiments, table="samples"):

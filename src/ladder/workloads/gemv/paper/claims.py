@@ -40,9 +40,9 @@ def scatter_share(study, ratio):
 speedup_over_dynamic, speedup_over_openmp = (partial(bound_speedup, line=line) for line in ("dynamic", "openmp"))
 TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
 EARLIER_CLAIMS = [
-    Claim("sockets", "Far memory and moving threads slow the plain loop", ratio=speedup_over_dynamic, place="slide 9"),
+    Claim("sockets", "Remote memory and migrating threads slow the loop", ratio=speedup_over_dynamic, place="slide 9"),
     Claim("binding", "Binding and first touch help", ratio=speedup_over_openmp, place="slides 10, 11"),
-    Claim("nodes", "Communication beyond computation", *ACROSS_HOSTS, needs=NEEDS_HOSTS, place="slides 13, 14"),
+    Claim("nodes", "Communication longer than computation", *ACROSS_HOSTS, needs=NEEDS_HOSTS, place="slides 13, 14"),
     Claim("hybrid", FEWER_RANKS, SENDING, HYBRID_SENDING, needs="the phases of both", cause=CALLS, place="slide 14"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced", place="slide 17"),
     Claim("shared", "`cuda_shared` over `cuda_coalesced`", "coalesced", "shared", place="slides 18, 19"),
@@ -51,7 +51,7 @@ OUR_CLAIMS = [
     floor_claim("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
     floor_claim("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1),
-    Claim("in-memory", "Communication beyond computation, in one host", SENDING, COMPUTING, needs="the phases"),
+    Claim("in-memory", "Communication longer than computation, in one host", SENDING, COMPUTING, needs="the phases"),
     Claim("travelling", "Ranks lose when the matrix is sent", SHIP, ONE_RANK, needs=NEEDS_RANKS, cause=scatter_share),
     Claim("staying", "Ranks gain when the matrix stays", ONE_RANK, RESIDENT, needs=NEEDS_RANKS),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),

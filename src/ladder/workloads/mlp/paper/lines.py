@@ -77,7 +77,7 @@ LINES = {
     "deep/openmp": on_host("openmp", ONE_THREAD, "deep"),
     f"deep/openmp/{PEAK}": on_host("openmp", {"threads": PEAK}, "deep", "the same"),
     "deep/blas": on_host("blas", ONE_THREAD, "deep"),
-    f"deep/blas/{PEAK}": on_host("blas", {"threads": PEAK}, "deep", "the same"),
+    f"deep/blas/{PEAK}": on_host("blas", {"threads": PEAK}, "deep", "a batch on the CPU, products by OpenBLAS"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH | EAGER, "deep gpu", "`graph`"),
     "deep/pytorch_cuda/compiled": line("pytorch_cuda", GRAPH | COMPILED, "deep gpu", "`compiled`, `graph`"),
