@@ -72,7 +72,7 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
         "block": "sums of the error per block",
         256: "256 threads per block",
     }
-    words |= {"offsets": "of `cuda_flat` has stored offsets"}
+    words |= {"offsets": "of `cuda_flat`, stored offsets"}
     bases = (backprop_lines.SHARED_LOOPS, backprop_lines.KERNELS, backprop_lines.FLAT)
     base = [value for tuning in bases for value in tuning.values()]
     assert {words[value] for value in base} == {word for word in words.values() if word in text}

@@ -8,6 +8,7 @@ from ladder.report.figures.theme import DARK, MAX_HEIGHT, SMALL, Patch, TextPath
 LANE_HEIGHT = 0.17  # inches of a lane
 THICKNESS = 0.8  # of a bar, in lanes
 TITLE_HEIGHT, AXIS_HEIGHT = 0.25, 0.36  # inches of a panel's title, and of the axis below all panels
+LABELS = {"card": "GPU"}  # of lanes that published traces name otherwise
 TEXT_MARGIN = 3  # points that a bar must be longer than the name in it
 # Colours of names in the order in which they appear; with more names, `colours_of` uses as many hues.
 COLOURS = [colour for name, colour in looks.COLOURS.items() if name in methods.PALETTE and name != "grey"]
@@ -61,7 +62,7 @@ def fill(axes, rows, colours):
     start, end = 1e3 * rows["start"], 1e3 * rows["end"]
     # Without edges, which would hide short bars.
     axes.barh(rows["lane"].map(positions), end - start, THICKNESS, start, color=rows["name"].map(colours), linewidth=0)
-    axes.set_yticks([*positions.values()], [*positions])
+    axes.set_yticks([*positions.values()], [LABELS.get(lane, lane) for lane in positions])
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(positions) - 0.5, -0.5)
     axes.grid(axis="x")

@@ -51,8 +51,8 @@ EARLIER_CLAIMS = [
         Claim(f"technique/{name}", f"`{name}` helps", *lines, cause=flags_cause(*STEPS_WITH_FLAGS[name]), place="list")
         for name, lines in STEPS.items()
     ),
-    Claim("flags", "Flags help the tuned program", "associativity", "last", place="list"),
-    Claim("atomic-error", "Threads outweigh an atomic error", SERIAL, ATOMIC_ERROR, cause=REDUCTION, **ON_ONE_HOST),
+    Claim("flags", "Flags help `associativity`", "associativity", "last", place="list"),
+    Claim("atomic-error", "Threads outweigh atomic error sums", SERIAL, ATOMIC_ERROR, cause=REDUCTION, **ON_ONE_HOST),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", **ON_THREADS),
     Claim("atomic-update", "Atomic updates undo the gain", ATOMIC, SERIAL, **ON_ONE_HOST),
     Claim("own-sums", "Updates without atomics gain", SERIAL, BASE, **ON_ONE_HOST),
