@@ -29,7 +29,7 @@ HEAD = ["Claim", "Claimed", "Measured", "Campaigns", "Verdict", "Cause"]
 
 
 def table(*groups):
-    """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
+    """The verdicts of claims as LaTeX, with a rule between groups; an untested claim says what testing it needs."""
     claim, measured, verdict, cause_column = (
         rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.33, 0.17, 0.1, 0.2)
     )

@@ -36,8 +36,8 @@ class Study:
     """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
     `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: its
-    machine.json}; `published` are {machine: when its own tables were published, or None}. `answers` caches results of
-    queries about any subject.
+    machine.json}; `publication_dates` are {machine: when its own tables were published, or None}. `answers` caches
+    results of queries about any subject.
     """
 
     tables: dict
@@ -45,7 +45,7 @@ class Study:
     descriptions: dict = field(default_factory=dict)
     roofs: dict | None = None
     campaigns: dict = field(default_factory=dict)
-    published: dict = field(default_factory=dict)
+    publication_dates: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def for_machine(self, machine: str | None) -> Study:
