@@ -48,7 +48,7 @@ def rate(chapter, selection, work="bytes"):
 
 
 def share(chapter, selection):
-    """The predicted time over the time: the share of the rate that the model assumes."""
+    """The predicted over the measured time: the share of the rate that the model assumes."""
     return percent(1 / chapter.ratio(selection, lines.FLOOR).value, 2)
 
 
@@ -80,11 +80,11 @@ def size(chapter, source, *columns):
 
 def ratio_of_verdicts(chapter, slower, faster):
     """The time of a selection over that of another, on the machine on which verdicts about them rest."""
-    tested = evidence.of_campaigns(chapter)
+    campaign_study = evidence.of_campaigns(chapter)
     sides = [side for side in (slower, faster) if side != lines.FLOOR]
-    if all(label(chapter.machine_of(side)) != label(tested.machine_of(side)) for side in sides):
+    if all(label(chapter.machine_of(side)) != label(campaign_study.machine_of(side)) for side in sides):
         try:
-            return tested.ratio(slower, faster)
+            return campaign_study.ratio(slower, faster)
         except NotMeasured:
             pass  # no claim is about these cases
     return chapter.ratio(slower, faster)
@@ -101,7 +101,7 @@ def comparison(chapter, slower, faster, name):
 
 
 def efficiency(chapter, selection, column):
-    """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured of a single one."""
+    """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured for a single one."""
     selection = as_selection(selection)
     number = int(chapter.rows(selection)[column].iloc[0])
     speedup = chapter.ratio(selection.with_tuning(**{column: 1}), selection)
