@@ -139,7 +139,7 @@ def tables(study):
 
 
 def verdicts(study, on_own_machines=False):
-    """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper.
+    """All chapters' claims with their answers, [(chapter, group, AnsweredClaim)], in the order of the paper.
 
     With `on_own_machines` they rest on the chapters' machines, even where others have campaigns of more processes.
     """

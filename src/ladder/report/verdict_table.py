@@ -10,7 +10,7 @@ from ladder.statistics import claims
 
 
 @dataclass(frozen=True)
-class Claim:
+class AnsweredClaim:
     """A claim with its answer, all in LaTeX: the claim, what testing it needs, the cause found, where it is stated.
 
     `converged` says whether all cases behind the answer converged.

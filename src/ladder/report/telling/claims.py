@@ -13,7 +13,7 @@ from ladder.statistics.claims import decide, has_number
 
 
 def verdicts(study, campaigns_of=evidence.of_campaigns):
-    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study.
+    """The claims of a chapter with their answers, {group: [AnsweredClaim]}; cached in the study.
 
     The chapter's study of the campaigns on which they rest is `campaigns_of(study)`.
     """
@@ -40,7 +40,7 @@ def decide_claim(study, campaign_study, claim):
     if not (ratio and ratio.spread):
         is_measured = ratio or evidence.measured_ratio(study, claim)[0]  # in different campaigns, or in none
         ratio, needs = None, evidence.CAMPAIGN if is_measured else needs
-    return verdict_table.Claim(
+    return verdict_table.AnsweredClaim(
         claim.key,
         render_code(claim.words),
         render_code(needs),

@@ -192,10 +192,10 @@ def label(machine):
     return machine.subject and machine.subject.removesuffix(PUBLISHED_SUFFIX)
 
 
-def gpu(chapter, role, about="name"):
+def gpu(chapter, role, key="name"):
     """A property of the first GPU of a role's machine: its name, or its driver."""
     gpus = require_measured(chapter.machine(role).description.get("gpus"))
-    return latex.escape(require_measured(gpus[0].get(about)))
+    return latex.escape(require_measured(gpus[0].get(key)))
 
 
 def claim(chapter, key):
