@@ -120,7 +120,7 @@ def test_the_ladder_shows_the_median_of_the_processes_medians():
 
 
 def claim(ratio, minimum=2.0):
-    return verdict_table.Claim("key", "It is so", "a measurement", "a cause", decide(ratio, minimum))
+    return verdict_table.AnsweredClaim("key", "It is so", "a measurement", "a cause", decide(ratio, minimum))
 
 
 def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():

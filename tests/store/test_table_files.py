@@ -106,7 +106,7 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
     [
         (lambda text: "", "it is cut off"),
         (lambda text: text[:-1], "it is cut off"),
-        (lambda text: text + "\n", "line 5 has 0 fields where the head has 16"),
+        (lambda text: text + "\n", "line 5 has 0 fields where the header has 16"),
         (lambda text: text + "foo\n", "line 5 has 1 fields"),
         (lambda text: text + "here,small,a\n", "line 5 has 3 fields"),
         (lambda text: text.replace("0.5", "0.5,0.5", 1), "line 2 has 17 fields"),

@@ -5,8 +5,8 @@ import functools
 from ladder.report.telling.lines import FLOOR
 
 
-def answered_once(method):
-    """A method of ChapterStudy about selections, computed once for them and their machines."""
+def cache_answers(method):
+    """Decorate a method of ChapterStudy about selections: it is computed once for them and their machines."""
 
     @functools.wraps(method)
     def answer(chapter, *selections):

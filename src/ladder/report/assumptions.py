@@ -1,7 +1,7 @@
 """Constants that the models of several chapters assume for hosts and GPUs, typical of today's hardware."""
 
 L2_BANDWIDTH = 100e9  # B/s of a core's L2 cache
-LOADS = 8  # slowdown of multiply-adds with operands in memory: two loads each, issued at a quarter of their rate
+LOAD_SLOWDOWN = 8  # of multiply-adds with operands in memory: two loads each, issued at a quarter of their rate
 LAUNCH, NODE = 3.9e-6, 0.9e-6  # seconds from one kernel to the next: launched separately, and as a CUDA graph's node
 ROUND_TRIP = 10e-6  # seconds from the GPU to the host and back
 BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # seconds: of a barrier of the whole GPU; between blocks of a cluster

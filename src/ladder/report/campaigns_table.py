@@ -7,8 +7,8 @@ from ladder.report.latex import code, escape
 
 DIGEST_DIGITS = 7  # digits of a commit
 PROGRAMS = ("gcc", "CUDA runtime", "CUDA driver", "cuBLAS", "cuDNN", "NCCL", "BLAS of NumPy", "MPI")
-# What a step of each part is worth in the versions that libraries give as one number.
-VERSION_STEPS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(
+# The factors of the parts of a version that libraries give as one number, such as 13010 for CUDA 13.1.
+VERSION_FACTORS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(
     ("cuBLAS", "cuDNN", "NCCL"), (10000, 100, 1)
 )
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "cupy-cuda13x")
@@ -58,9 +58,9 @@ def environments(study):
 
 def software(publication):
     """The versions of ENTRIES that a campaign was measured with."""
-    description, installed = publication["description"], publication["campaign"].get("software", {})
+    description, versions = publication["description"], publication["campaign"].get("software", {})
     driver = next((gpu["driver"] for gpu in description["gpus"]), NONE)
-    programs = [version(name, installed) for name in PROGRAMS]
+    programs = [version(name, versions) for name in PROGRAMS]
     libraries = [description["libraries"].get(name, NONE) for name in LIBRARIES]
     return description["system"], description["python"], driver, *programs, *libraries
 
@@ -76,14 +76,14 @@ def ranges(numbers):
     return ", ".join(f"{run[0]}--{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
-def version(name, software):
+def version(name, versions):
     """The version of a program, with dots."""
-    number = software.get(name, NONE)
-    if name not in VERSION_STEPS or not number.isdigit():
+    number = versions.get(name, NONE)
+    if name not in VERSION_FACTORS or not number.isdigit():
         return number
     parts, rest = [], int(number)
-    for step in VERSION_STEPS[name]:
-        part, rest = divmod(rest, step)
+    for factor in VERSION_FACTORS[name]:
+        part, rest = divmod(rest, factor)
         parts.append(str(part))
     return ".".join(parts)
 
@@ -94,5 +94,5 @@ def flags():
 
 
 def span(values):
-    """The lowest, the median and the highest of some values."""
+    """The median and the range of some values, [lowest, median, highest]; NONE without them."""
     return NONE if not values else f"{values[1]:.0f} ({values[0]:.0f}--{values[2]:.0f})"

@@ -136,7 +136,7 @@ def require_claim(path, claim, data):
 
 
 def require_name(where, kind, name, known):
-    """Refuse a name that a chapter lacks. Raises LadderError, `where` it is and the nearest name in the message."""
+    """Refuse a name that a chapter lacks. Raises LadderError with `where` it is and the nearest name."""
     if name not in known:
         raise LadderError(f"{where} names the {kind} {name!r}, which the chapter lacks.{did_you_mean(name, known)}")
 

@@ -86,7 +86,7 @@ class Chapter:
 
 def chapters():
     """All chapters in the order of the paper."""
-    unsorted = []
+    all_chapters = []
     for workload in workloads.names():
         folder = next((path for path in map(paper_of, locations.folders(workload)) if path.is_dir()), None)
         if folder:
@@ -100,8 +100,8 @@ def chapters():
             from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
             if literals.read(folder / LINES).get("UNIT", "") is None:
                 from_data.remove("ladder")
-            unsorted.append(Chapter(workload, folder, order, title, (*from_data, *own_tables)))
-    return sorted(unsorted, key=lambda chapter: (chapter.order, chapter.workload))
+            all_chapters.append(Chapter(workload, folder, order, title, (*from_data, *own_tables)))
+    return sorted(all_chapters, key=lambda chapter: (chapter.order, chapter.workload))
 
 
 def require(is_valid, folder, literal, form):
@@ -139,7 +139,7 @@ def tables(study):
 
 
 def verdicts(study, on_own_machines=False):
-    """All chapters' claims with their answers, [(chapter, group, verdict_table.Claim)], in the order of the paper.
+    """All chapters' claims with their answers, [(chapter, group, AnsweredClaim)], in the order of the paper.
 
     With `on_own_machines` they rest on the chapters' machines, even where others have campaigns of more processes.
     """
@@ -162,20 +162,20 @@ def texts():
 
     Templates aren't rendered here; `report/texts.py` renders them.
     """
-    ordered = chapters()
-    require_distinct_works(ordered)
+    all_chapters = chapters()
+    require_distinct_works(all_chapters)
     contents = {
         f"chapters/{chapter.workload}/{name}": chapter.text(name)
-        for chapter in ordered
+        for chapter in all_chapters
         for name in TEXTS
         if chapter.text(name)
     }
-    workloads_with = {name: [chapter.workload for chapter in ordered if chapter.text(name)] for name in TEXTS}
+    workloads_with = {name: [chapter.workload for chapter in all_chapters if chapter.text(name)] for name in TEXTS}
     bodies = {
         "chaptertexts": "".join(
             f"\\section{{{latex.escape(chapter.title)}}}\n\\label{{section:{chapter.workload}}}\n"
             f"\\input{{chapters/{chapter.workload}/text}}\n"
-            for chapter in ordered
+            for chapter in all_chapters
             if chapter.text("text.tex")
         ),
         "chapterappendices": "".join(
@@ -201,10 +201,10 @@ def templates():
     }
 
 
-def require_distinct_works(ordered):
+def require_distinct_works(all_chapters):
     """Raise LadderError if two chapters' bibliographies have the same key: BibTeX would ignore one of the works."""
     owners = {}
-    for chapter in ordered:
+    for chapter in all_chapters:
         for key in re.findall(r"(?m)^@\w+\{\s*([^,\s]+)", chapter.text("references.bib")):
             owner = owners.setdefault(key, chapter)
             if owner is not chapter:

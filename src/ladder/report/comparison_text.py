@@ -40,9 +40,9 @@ def conclusion(stored_verdict):
             "that of B, which supports no verdict."
         )
         return
-    between = f", 99 % interval {ends[0]} to {ends[1]}" if ends else ""
+    interval_words = f", 99 % interval {ends[0]} to {ends[1]}" if ends else ""
     yield (
-        f"{answer(stored_verdict.verdict)}: A takes {value} times as long as B{between} "
+        f"{answer(stored_verdict.verdict)}: A takes {value} times as long as B{interval_words} "
         f"({pluralize(len(stored_verdict.campaigns), 'campaign')}: {', '.join(stored_verdict.campaigns)})."
     )
     if stored_verdict.verdict.detectable < ratios.MAX_PRINTED_CHANGE:

@@ -11,7 +11,7 @@ from ladder.report.machine_choice import replicated_machine
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store import PUBLISHED_SUFFIX
 
-CAMPAIGN = "a campaign"  # what a claim needs both of whose sides were measured
+CAMPAIGN = "a campaign"  # what testing a claim needs whose sides were both measured, but in no common campaign
 
 
 def measured_ratio(chapter, claim):
@@ -23,7 +23,7 @@ def measured_ratio(chapter, claim):
 
 
 def of_campaigns(chapter):
-    """The chapter's study of campaigns, made once: each role is that of `replicated_machine`."""
+    """The chapter's study of campaigns, made once: the machine of each role is its `replicated_machine`."""
     answers, key = chapter.study.answers, (replicated_machine, chapter.workload)
     if key not in answers:
         other = of_own_campaigns(chapter)

@@ -1,7 +1,7 @@
 """The table of verdicts on two kinds of machine: where verdicts don't rest on the machine of their chapter.
 
 `machine_choice.replicated_machine` says where that is so. The machine of the chapter has campaigns, too, but too few
-in full.
+full ones.
 """
 
 from ladder.report import chapters, latex, ratios, verdict_table
@@ -35,7 +35,7 @@ def table(study):
         names = (machines(chapter_claim), machines(claim))
         if names != last:
             rows += [None] if rows else []
-            rows += [["", *(rf"\multicolumn{{3}}{{c}}{{{heading(each)}}}" for each in names)], None]
+            rows += [["", *(rf"\multicolumn{{3}}{{c}}{{{heading(side)}}}" for side in names)], None]
             last = names
         rows.append([claim.text, *cells(chapter_claim), *cells(claim)])
     columns = (

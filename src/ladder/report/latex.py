@@ -13,7 +13,7 @@ SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
 TIMES = [(1.0, r"\second"), (1e-3, r"\milli\second"), (1e-6, r"\micro\second"), (1e-9, r"\nano\second")]
 RATES = [(1e12, r"\tera"), (1e9, r"\giga"), (1e6, r"\mega"), (1e3, r"\kilo"), (1.0, "")]
 JOULES = [(1e3, r"\kilo\joule"), (1.0, r"\joule"), (1e-3, r"\milli\joule")]
-PREFIXES = {"flops": r"\flops", "bandwidth": r"\bytes"}
+RATE_UNITS = {"flops": r"\flops", "bandwidth": r"\bytes"}
 
 
 class Missing(str):
@@ -59,27 +59,27 @@ def percent(share, count=3):
     return f"\\qty{{{digits(100 * share, count)}}}{{\\percent}}"
 
 
-def scaled(value, scales):
+def pick_scale(value, scales):
     """The first of the scales [(scale, unit)], from large to small, in which a value is at least 1; else the last."""
     return next(((scale, unit) for scale, unit in scales if abs(value) >= scale), scales[-1])
 
 
 def seconds(value, count=3):
     """A time in s, ms, µs or ns, whichever gives a number of at least 1."""
-    scale, unit = scaled(value, TIMES)
+    scale, unit = pick_scale(value, TIMES)
     return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
 
 
 def joules(value, count=3):
     """An energy in kJ, J or mJ."""
-    scale, unit = scaled(value, JOULES)
+    scale, unit = pick_scale(value, JOULES)
     return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
 
 
 def rate(value, kind, count=3):
     """FLOP/s (`flops`) or B/s (`bandwidth`) with a decimal prefix."""
-    scale, prefix = scaled(value, RATES)
-    return f"\\qty{{{digits(value / scale, count)}}}{{{prefix}{PREFIXES[kind]}}}"
+    scale, prefix = pick_scale(value, RATES)
+    return f"\\qty{{{digits(value / scale, count)}}}{{{prefix}{RATE_UNITS[kind]}}}"
 
 
 def memory(count):

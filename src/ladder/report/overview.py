@@ -58,14 +58,14 @@ def panels(study):
 
 def ladders(chapter):
     """The keys of the lines of each ladder of a chapter, [[key]]: a line with `begins` starts a further ladder."""
-    split = []
+    groups = []
     for keys in chapter.table:
-        split.append([])
+        groups.append([])
         for key in keys:
-            if chapter.line(key).begins and split[-1]:
-                split.append([])
-            split[-1].append(key)
-    return split
+            if chapter.line(key).begins and groups[-1]:
+                groups.append([])
+            groups[-1].append(key)
+    return groups
 
 
 def studies_by_machine(study):

@@ -43,8 +43,8 @@ def reasons(missing, samples):
         return NONE
     why = missing["why"].map(reason_of)
     parts = []
-    have_one_reason = {name for name, reasons in why.groupby(missing["variant"]) if reasons.nunique() == 1}
-    whole_variants = have_one_reason - set(samples.get("variant", ()))
+    single_reason_variants = {name for name, reasons in why.groupby(missing["variant"]) if reasons.nunique() == 1}
+    whole_variants = single_reason_variants - set(samples.get("variant", ()))
     for reason, rows in missing.groupby(why, sort=False):
         is_whole = rows["variant"].isin(whole_variants)
         variants = map(code, rows.loc[is_whole, "variant"].unique())

@@ -1,8 +1,8 @@
 """The stored cases of a system, ranked by time within each set of sizes.
 
 The fastest tuning of a variant, and the fastest variant, are chosen on half of their processes; the other half gives
-the ratios to it (`statistics.selection`). A ratio is taken within the campaigns that measured both cases; without any,
-it supports no verdict, and a variant with a single tuning takes part with all its processes.
+the ratios to the fastest (`statistics.selection`). A ratio is taken within the campaigns that measured both cases;
+without any, it supports no verdict, and a variant with a single tuning takes part with all its processes.
 """
 
 from dataclasses import dataclass, replace

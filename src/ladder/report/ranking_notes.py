@@ -27,10 +27,10 @@ def sample_files(machine, entry):
     if entry.rows["origin"].iloc[0] == results.FROM_RECORDS:
         return [record.path_of(machine, entry.case.key)]
     folders = [campaigns.PUBLISHED / name for name in study.by_campaign(entry.rows) if name]
-    return [samples_file(folder) for folder in folders or [data_package.PUBLISHED_FOLDER / machine]]
+    return [file_and_date(folder) for folder in folders or [data_package.PUBLISHED_FOLDER / machine]]
 
 
-def samples_file(folder):
+def file_and_date(folder):
     """The file of a published folder's samples, with words on when they were measured."""
     when = data_package.date_in_words(data_package.publication(folder))
     return f"{folder.as_posix()}/samples.csv.gz" + (f" ({when})" if when else "")

@@ -54,11 +54,11 @@ def of_best(rows, cases):
     if not (len(rows) and cases):
         return None
     rows, cases = study.first_case(rows), {key: study.first_case(case) for key, case in cases.items()}
-    best, tested = study.best_and_test_rows(cases)
+    best, test_rows = study.best_and_test_rows(cases)
     both_cases = study.cases(rows, cases[best])
-    if {*study.by_campaign(rows)} & {*study.by_campaign(tested)} - {None, ""}:
-        return between(study.by_campaign(rows), study.by_campaign(tested), both_cases)
-    all_times, test_times = study.processes(cases[best]), study.processes(tested)
+    if {*study.by_campaign(rows)} & {*study.by_campaign(test_rows)} - {None, ""}:
+        return between(study.by_campaign(rows), study.by_campaign(test_rows), both_cases)
+    all_times, test_times = study.processes(cases[best]), study.processes(test_rows)
     return quotients.quotient(study.processes(rows), all_times, both_cases, test_times)
 
 
@@ -101,9 +101,9 @@ def distinct_texts(ratio, decimals):
         for extra in range(MAX_EXTRA_DIGITS + 1)
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
-    for different, candidates in ((3, away_from_1), (3, texts), (2, texts)):
+    for min_distinct, candidates in ((3, away_from_1), (3, texts), (2, texts)):
         for value, low, high in candidates:
-            if len({value, low, high}) >= different:
+            if len({value, low, high}) >= min_distinct:
                 return value, (low, high)
     return texts[0][0], None
 
@@ -126,7 +126,7 @@ def size(value, low, high):
 
 
 def plain(ratio):
-    """The text of a ratio in figures."""
+    """The plain text of a ratio, as in figures, on the page of results and in a terminal."""
     value, ends = value_and_ends(ratio)
     return f"{value} × [{ends[0]}, {ends[1]}]" if ends else f"{value} ×"
 

@@ -61,19 +61,19 @@ def parse_side(text):
     return Side(workload, variant, dict(pairs))
 
 
-def compare(stored, a, b, is_selected):
+def compare(results_by_machine, a, b, is_selected):
     """([StoredVerdict], [{machine: Entry of a, ...}]) of two sides, from {machine: Results}.
 
     The second list has, for each set of sizes, the case of side a on several machines. It is empty unless the machines
     are selected and there are several, since their cases are compared by their medians alone. If a and b are the same
     side, there are no verdicts. Raises LadderError if nothing can be compared.
     """
-    sides = {machine: (select(results, a), select(results, b)) for machine, results in stored.items()}
+    sides = {machine: (select(results, a), select(results, b)) for machine, results in results_by_machine.items()}
     for number, side in enumerate((a, b)):
         if not any(entries[number] for entries in sides.values()):
             raise LadderError(
-                f"No results of {side} are stored on {' or '.join(stored)}: see `ladder show {a.workload}`."
-                f"{hint(stored, side)}"
+                f"No results of {side} are stored on {' or '.join(results_by_machine)}: see `ladder show {a.workload}`."
+                f"{hint(results_by_machine, side)}"
             )
     is_same = a == b
     verdicts = (
@@ -88,9 +88,9 @@ def compare(stored, a, b, is_selected):
     return verdicts, across
 
 
-def hint(stored, side):
+def hint(results_by_machine, side):
     """The variants with stored results that a side may mean; empty if there is a variant of its name."""
-    measured = {variant for results in stored.values() for variant in results.calls["variant"].unique()}
+    measured = {variant for results in results_by_machine.values() for variant in results.calls["variant"].unique()}
     is_known = side.variant in measured.union(workloads.variants(side.workload))
     return "" if is_known else did_you_mean(side.variant, sorted(measured))
 
@@ -99,7 +99,7 @@ def select(results, side):
     """The best entry of a side for each set of sizes, {sizes as text: Entry}."""
     variant_results = replace(results, calls=results.calls[results.calls["variant"] == side.variant])
     rankings = ranking.rankings(variant_results, side.conditions_among(parameter_names([variant_results])))
-    return {ranking.sizes_of(each.entries[0].case): each.entries[0] for each in rankings}
+    return {ranking.sizes_of(best.entries[0].case): best.entries[0] for best in rankings}
 
 
 def verdicts_on_machine(machine, a, b):

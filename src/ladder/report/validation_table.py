@@ -21,12 +21,12 @@ def nearest_comparisons(study):
         return checks
     product = checks["product"] if "product" in checks else pd.Series(None, index=checks.index, dtype=object)
     checks = checks.assign(
-        product=product.fillna(""), used=checks["error"] / checks["bound"].where(checks["bound"] > 0, float("nan"))
-    ).fillna({"used": 0.0})
+        product=product.fillna(""), share=checks["error"] / checks["bound"].where(checks["bound"] > 0, float("nan"))
+    ).fillna({"share": 0.0})
     checks = checks.drop_duplicates(["machine", *CASE, "process", "check"])
     rows = []
     for (workload, variant, product, dtype), part in checks.groupby(["workload", "variant", "product", "dtype"]):
-        worst = part.loc[part["used"] == part["used"].max()].iloc[0]
+        worst = part.loc[part["share"] == part["share"].max()].iloc[0]
         row = {"workload": workload, "variant": f"{variant}, {product}" if product else variant, "dtype": dtype}
         row |= {"cases": queries.count_cases(part), "comparisons": len(part), "check": worst["check"]}
         row |= {"error": worst["error"], "bound": worst["bound"]}

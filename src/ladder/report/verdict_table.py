@@ -10,7 +10,7 @@ from ladder.statistics import claims
 
 
 @dataclass(frozen=True)
-class Claim:
+class AnsweredClaim:
     """A claim with its answer, all in LaTeX: the claim, what testing it needs, the cause found, where it is stated.
 
     `converged` says whether all cases behind the answer converged.
@@ -29,7 +29,7 @@ HEAD = ["Claim", "Claimed", "Measured", "Campaigns", "Verdict", "Cause"]
 
 
 def table(*groups):
-    """The verdicts of groups of claims as LaTeX, lines between; what nothing was measured for says what it needs."""
+    """The verdicts of claims as LaTeX, with a rule between groups; an untested claim says what testing it needs."""
     claim, measured, verdict, cause_column = (
         rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.33, 0.17, 0.1, 0.2)
     )

@@ -16,9 +16,9 @@ def rows(study, index):
         return []
     names = ["machine", *CASE, "check"]
     frame = frame.drop_duplicates([*names, "process"]).reset_index(drop=True)
-    frame = frame.assign(used=(frame["error"] / frame["bound"].where(frame["bound"] > 0)).fillna(0.0))
+    frame = frame.assign(share=(frame["error"] / frame["bound"].where(frame["bound"] > 0)).fillna(0.0))
     counts = frame.groupby(names).size()
-    worst = frame.sort_values("used", ascending=False, kind="stable").drop_duplicates(names)
+    worst = frame.sort_values("share", ascending=False, kind="stable").drop_duplicates(names)
     return [
         {
             "case": index[tuple(row[name] for name in ("machine", *CASE))],

@@ -19,7 +19,7 @@ def rows(study):
 
 def has_only_campaigns(study, name):
     """Whether a machine is published without a table of its own."""
-    return name.endswith(PUBLISHED_SUFFIX) and name not in study.published
+    return name.endswith(PUBLISHED_SUFFIX) and name not in study.publication_dates
 
 
 def campaign_row(name, publication):
@@ -31,8 +31,8 @@ def campaign_row(name, publication):
 def machine_row(study, name):
     """The row of a machine; `file` is its published table, or None if its cases have records in `results/records`."""
     folder = f"{data_package.PUBLISHED_FOLDER}/{name.removesuffix(PUBLISHED_SUFFIX)}"
-    path = f"{folder}/{SAMPLES}" if name in study.published else None
-    when = data_package.date_in_words({"published": study.published.get(name)})
+    path = f"{folder}/{SAMPLES}" if name in study.publication_dates else None
+    when = data_package.date_in_words({"published": study.publication_dates.get(name)})
     return source(name, path, study.descriptions[name], when)
 
 

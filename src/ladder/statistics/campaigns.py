@@ -53,7 +53,7 @@ class CampaignRatio(NamedTuple):
 
 
 def campaign_ratio(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> CampaignRatio:
-    """The time of a over that of b in a campaign.
+    """The time of a over that of b in a campaign, from the seconds of each process's samples.
 
     Process i of a and process i of b are a pair. Sides with different numbers of processes have no pairs; then the
     interval is that of `verdicts.shift_between`. Variances are nan with a single process.

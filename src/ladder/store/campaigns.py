@@ -71,7 +71,7 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
 
 
 def conditions(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of the state of the GPUs under load, {name: [lowest, median, highest]} over all processes; {} without a GPU.
+    """The state of the GPUs under load over all processes, {name: [lowest, median, highest]}; {} without a GPU.
 
     Clocks are in MHz, the temperature is in degrees Celsius and the power in watts.
     """
@@ -104,12 +104,12 @@ def require_below_ceilings(
 ) -> None:
     """Refuse samples that are faster than the campaign's own ceilings allow; without ceilings, say so."""
     keys = {path: key_of(content) for path, content in records.items()}
-    measured = [path for path, key in keys.items() if any(map(configuration.is_ceiling, experiments[key]))]
-    if not measured:
+    ceiling_paths = [path for path, key in keys.items() if any(map(configuration.is_ceiling, experiments[key]))]
+    if not ceiling_paths:
         print("The campaign measured no ceiling: no rate of its samples is compared with one.", file=sys.stderr)
         return
-    limits = ceilings.summarise(measured, margin)
-    for path in records.keys() - set(measured):
+    limits = ceilings.summarise(ceiling_paths, margin)
+    for path in records.keys() - set(ceiling_paths):
         content = records[path]
         case = Case.parse(content["workload"], content["variant"], content["case"])
         try:

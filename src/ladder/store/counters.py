@@ -15,11 +15,11 @@ TABLE = "counters"
 FILE = f"{TABLE}.csv.gz"
 
 
-def rows(item: PlannedCase, kernels: Sequence[KernelCounters], about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a case; `about` has further columns, which all of them have."""
+def rows(item: PlannedCase, kernels: Sequence[KernelCounters], origin: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a case; `origin` has their columns machine, commit and gpu."""
     case = item.case
     shared = {"experiment": item.experiment, "workload": case.workload, "variant": case.variant, "case": case.slug}
-    return [{**about, **shared, "cache": case.cache, **columns_of(kernel)} for kernel in kernels]
+    return [{**origin, **shared, "cache": case.cache, **columns_of(kernel)} for kernel in kernels]
 
 
 def columns_of(kernel: KernelCounters) -> dict[str, Any]:

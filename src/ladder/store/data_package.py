@@ -165,7 +165,7 @@ def join_meanings(meanings: Mapping[str, list[str]]) -> str:
 
 
 def kind_of(values: pd.Series, start: str | None = None) -> str:
-    """The narrowest type of a column's texts, from `start` on; without any text `start`, or string.
+    """The first type of PATTERNS, from `start` on, that all texts of a column match, or string; without texts `start`.
 
     Early publications have counts such as 1.0, which are numbers.
     """

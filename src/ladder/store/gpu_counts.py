@@ -94,7 +94,7 @@ def times_of(path: Path, conditions: Mapping[str, Any]) -> dict[int, dict[int, t
 def best_count(times: Mapping[int, Mapping[int, tuple[float, float]]], images: int, max_gpus: int) -> int:
     """The number of GPUs, at most `max_gpus`, with which a process generates `images` images fastest.
 
-    `times` are as `published_times` gives them. Of equal durations that with fewer GPUs wins; 1 without any times.
+    `times` are as `published_times` gives them. A tie goes to fewer GPUs; 1 without any times.
     """
     allowed = {count: by_images for count, by_images in times.items() if count <= max_gpus and by_images}
     durations = {count: duration(by_images, images) for count, by_images in allowed.items()}
@@ -102,10 +102,10 @@ def best_count(times: Mapping[int, Mapping[int, tuple[float, float]]], images: i
 
 
 def duration(times: Mapping[int, tuple[float, float]], images: int) -> float:
-    """The seconds of a process that generates images: its cold start, which has a first call, and further calls.
+    """The seconds of a process that generates images: its cold start, which includes the first call, and further calls.
 
-    `times` is {images: (seconds, cold start)}. Cold starts are interpolated linearly; images beyond the largest number
-    measured each take as long as in a call of that number.
+    `times` is {images: (seconds, cold start)}. Cold starts are interpolated linearly. Beyond the largest measured
+    number, each further image takes as long as an image of a call of that number.
     """
     sizes = sorted(times)
     start = float(np.interp(images, sizes, [times[number][1] for number in sizes]))

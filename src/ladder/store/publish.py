@@ -110,14 +110,14 @@ def drop_cases(frame: pd.DataFrame, columns: Sequence[str], cases: set[tuple[str
 
 
 def add_published(
-    plans: Sequence[Mapping[str, Any]], earlier: Mapping[str, pd.DataFrame], measured: Mapping[str, dict[str, Any]]
+    plans: Sequence[Mapping[str, Any]], tables: Mapping[str, pd.DataFrame], measured: Mapping[str, dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The plans, with each measured case also in the experiments in which it was published.
 
-    `earlier` are the published tables, `measured` the planned cases that have a record, by key.
+    `tables` are the published ones, `measured` the planned cases that have a record, by key.
     """
     planned = {plan["experiment"]: {case["key"]: case for case in plan["cases"]} for plan in plans}
-    for experiment, _, *names in keys_of(collect.concatenate([earlier["samples"], earlier["missing"]]), EXPERIMENT_KEY):
+    for experiment, _, *names in keys_of(collect.concatenate([tables["samples"], tables["missing"]]), EXPERIMENT_KEY):
         if (key := "/".join(names)) in measured:
             planned.setdefault(experiment, {})[key] = measured[key]
     return [{"experiment": experiment, "cases": [*cases.values()]} for experiment, cases in planned.items()]

@@ -1,4 +1,4 @@
-"""The tables of published folders, as far as they are of an experiment: those of machines, and those of campaigns."""
+"""An experiment's tables from the published folders of machines and of campaigns."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from ladder.store import PUBLISHED_SUFFIX, machine_families, table_files
 
 # The columns that identify a case.
 CASE_COLUMNS = ["machine", "workload", "variant", "case"]
-# Added once more to the numbers of processes for each further campaign, so that no two processes of a case share one.
+# Campaign i, from 0, numbers its processes from i times this on, so that no two processes of a case share a number.
 PROCESS_OFFSET = 1000
 
 

@@ -36,8 +36,8 @@ class Study:
     """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
 
     `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: its
-    machine.json}; `published` are {machine: when its own tables were published, or None}. `answers` caches results of
-    queries about any subject.
+    machine.json}; `publication_dates` are {machine: when its own tables were published, or None}. `answers` caches
+    results of queries about any subject.
     """
 
     tables: dict
@@ -45,7 +45,7 @@ class Study:
     descriptions: dict = field(default_factory=dict)
     roofs: dict | None = None
     campaigns: dict = field(default_factory=dict)
-    published: dict = field(default_factory=dict)
+    publication_dates: dict = field(default_factory=dict)
     answers: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def for_machine(self, machine: str | None) -> Study:
@@ -95,10 +95,10 @@ class Study:
 
     def have_converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
         """Whether all processes of some cases, each (machine, workload, variant, case), converged."""
-        return self.unconverged.isdisjoint(cases)
+        return self.unconverged_cases.isdisjoint(cases)
 
     @functools.cached_property
-    def unconverged(self) -> set[tuple[str, str, str, str]]:
+    def unconverged_cases(self) -> set[tuple[str, str, str, str]]:
         """The cases with a process whose median's interval wasn't within the target."""
         samples = self.all_rows("samples", "machine", *CASE, "converged")
         rows = samples[~samples["converged"].astype(bool)] if len(samples) else samples
@@ -121,7 +121,7 @@ def load(
 ) -> Study:
     """The study in folders of tables; `ceilings` is the file that the verb `roofs` writes.
 
-    Its subject is `machine` if that has measurements, else the first published one. Raises LadderError if the file
+    Its subject is `machine` if that has measurements, else the first of `machines()`. Raises LadderError if the file
     has no ceilings of a published machine of the tables.
     """
     tables = {Path(folder).name: table_files.load(folder) for folder in folders}

@@ -48,7 +48,7 @@ def parts(table: Path, key: str) -> list[str] | None:
 
 
 def read_ranges(file: BinaryIO, key: str) -> dict[str, tuple[int, int, str]] | None:
-    """{part: (start, length, digest)} of a cache file, which is left behind its header; None if that isn't valid."""
+    """{part: (start, length, digest)} from a cache file's header, which is read to its end; None if it isn't valid."""
     digest, _, line = file.readline().partition(b" ")
     if digest.decode() != digest_of(line) or (header := json.loads(line))["key"] != full_key(key):
         return None

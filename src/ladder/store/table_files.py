@@ -70,7 +70,7 @@ def read(path: Path, table: str | None = None) -> pd.DataFrame:
     key = cache_key(path)
     if content := key and table_cache.load_part(path, f"{key} {table}"):
         return pickle.loads(content)
-    frame = parse(path, table, lambda: read_even_lines(path))
+    frame = parse(path, table, lambda: lines_of_equal_width(path))
     if key:
         table_cache.store_parts(path, f"{key} {table}", {"": pickle.dumps(frame, protocol=5)})
     return frame
@@ -151,10 +151,10 @@ def words_of(slug: str) -> list[str]:
     return [name for name, _, value in pairs if not NUMBER_START.match(value)]
 
 
-def read_even_lines(path: Path) -> list[str]:
+def lines_of_equal_width(path: Path) -> list[str]:
     """A table's lines. Raises ValueError if they have different numbers of fields."""
     lines = intact_lines(path)
-    require_even(lines)
+    require_equal_widths(lines)
     return lines
 
 
@@ -170,14 +170,14 @@ def intact_lines(path: Path) -> list[str]:
     return lines
 
 
-def require_even(lines: Sequence[str]) -> None:
+def require_equal_widths(lines: Sequence[str]) -> None:
     """Raise ValueError for a line with more or fewer fields than the header, which is the first line."""
     if len({*map(count_commas, lines)}) > 1:  # a damaged line, or a cell with several lines
         rows = csv.reader(lines)
         width = len(next(rows))
         for row in rows:
             if len(row) != width:
-                raise ValueError(f"line {rows.line_num} has {len(row)} fields where the head has {width}")
+                raise ValueError(f"line {rows.line_num} has {len(row)} fields where the header has {width}")
 
 
 def count_commas(line: str) -> int:
@@ -213,7 +213,7 @@ def published_lines(path: Path, table: str, experiment: str | None = None) -> li
 def split_lines(path: Path, table: str, key: str | None) -> dict[str, bytes]:
     """{experiment: the header and its lines} of a published table, which are cached if there is a key."""
     lines, by_experiment = unpack(path, table)
-    require_even(lines)
+    require_equal_widths(lines)
     parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
     if key:
         table_cache.store_parts(path, key, parts)
@@ -231,7 +231,7 @@ def unpack(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:
     by_experiment: dict[str, list[str]] = {}
     for line in body:
         if line.count(",") < 2:
-            require_even(lines)
+            require_equal_widths(lines)
         machine, experiment, _ = line.split(",", 2)
         if machine != publication["machine"]:
             raise ValueError(

@@ -33,7 +33,7 @@ def run(options):
     config = configuration.claims(configuration.load([configuration.default_file()]) | {"claims": [options.configfile]})
     items = plan.plan(config, targets.this_machine(config))
     gpus = " ".join(sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus()))
-    about = {"machine": options.machine, "commit": revision.format(revision.current()), "gpu": gpus}
+    origin = {"machine": options.machine, "commit": revision.format(revision.current()), "gpu": gpus}
     rows, failures = [], {}
     for item in items:
         print(item.case.key, file=sys.stderr, flush=True)
@@ -41,7 +41,7 @@ def run(options):
             if item.skipped:
                 raise LadderError(f"It is skipped: {item.skipped}.")
             files = case_files.provide(item.case, Progress().say)
-            rows += counters.rows(item, profiling.count_kernels(item.case, files), about)
+            rows += counters.rows(item, profiling.count_kernels(item.case, files), origin)
         except LadderError as error:
             failures[item.case.key] = str(error)
     if rows:

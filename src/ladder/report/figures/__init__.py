@@ -43,7 +43,7 @@ def modules():
 
 @functools.cache
 def modules_below(roots):
-    """The figures of all chapters in the folders of workloads; cached, because many functions need them."""
+    """The figures of all chapters; cached by the folders of workloads, `roots`, because many functions need them."""
     paths = {}
     for chapter in chapters.chapters():
         for path in chapter.folder.glob("*.py"):

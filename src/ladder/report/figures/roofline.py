@@ -35,9 +35,9 @@ def roofs_of_gpu(machine, dtype):
 
 def fill(axes, title, roofs, cases):
     """Draw roofs, [(label, FLOP/s, B/s)], and cases: their `median` in GFLOP/s over `intensity`, named by `group`."""
-    top, bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
+    top, max_bandwidth = max(roof[1] for roof in roofs) / 1e9, max(roof[2] for roof in roofs) / 1e9
     has_slope = len({roof[2] for roof in roofs}) > 1
-    right = max([10 * top / bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
+    right = max([10 * top / max_bandwidth, *((9 if has_slope else 100) * cases["intensity"])])
     low = min([MIN_INTENSITY * min(roof[2] for roof in roofs) / 1e9, *(0.6 * cases["median"])])
     scales.log_axis(axes.xaxis, (MIN_INTENSITY, right))
     scales.log_axis(axes.yaxis, (low / 1.3, 2 * top))
@@ -45,14 +45,14 @@ def fill(axes, title, roofs, cases):
     for name, flops, bandwidth in roofs:
         draw_roof(axes, name, flops / 1e9, bandwidth / 1e9, right, has_slope, flops / 1e9 < top)
     if not has_slope:
-        write_along_slope(axes, f"{formats.three_digits(bandwidth / 1e9)} GB/s", bandwidth / 1e9)
+        write_along_slope(axes, f"{formats.three_digits(max_bandwidth)} GB/s", max_bandwidth)
     marks.points(axes, cases, "intensity", "median")
     axes.set(title=title, xlabel="FLOP per byte", ylabel="GFLOP/s")
-    middles = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
-    for number, (group, middle) in enumerate(middles.iterrows()):
-        is_left = number == len(middles) - 2  # the last two groups may be close: their names are on opposite sides
+    extents = cases.groupby("group")["intensity"].agg(["min", "max"]).sort_values("min")
+    for number, (group, extent) in enumerate(extents.iterrows()):
+        is_left = number == len(extents) - 2  # the last two groups may be close: their names are on opposite sides
         side = {"ha": "right", "xytext": (-5, 3)} if is_left else {"ha": "left", "xytext": (5, 3)}
-        x = middle["min"] if is_left else middle["max"]
+        x = extent["min"] if is_left else extent["max"]
         along = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "rotation": 90}
         axes.annotate(group, (x, 0), **along, **side, va="bottom", color=theme.DARK, fontsize=theme.SMALL)
 

@@ -8,12 +8,12 @@ from ladder.report.figures import formats, layout, looks, marks, medians, method
 from ladder.store import study
 
 # The precisions of variants that a library's product in a precision is compared with.
-ADMITTED = {"tf32": ("tf32", "float32")}
+COMPARED_PRECISIONS = {"tf32": ("tf32", "float32")}
 COLUMNS = ["precision", "method", "flops", "ratio", "converged"]
 
 
 def figure(results, library):
-    """A band per machine with a panel per precision; in place of a drawing a sentence, without any measurement."""
+    """A band per machine with a panel per precision; without any measurement a sentence."""
     frame = medians.samples(medians.join_tables(results.tables))
     panels = {}
     for name in results.machines():
@@ -24,8 +24,8 @@ def figure(results, library):
     if not panels:
         return layout.empty("products of random shapes")
     drawing, _ = layout.panels(panels, fill, 1.9, 0.4)
-    drawn = {method for parts in panels.values() for _, part, _ in parts for method in part["method"]}
-    layout.legend(drawing, [layout.method_handle(name, line=False) for name in methods.sort_methods(drawn)])
+    used_methods = {method for parts in panels.values() for _, part, _ in parts for method in part["method"]}
+    layout.legend(drawing, [layout.method_handle(name, line=False) for name in methods.sort_methods(used_methods)])
     return drawing
 
 
@@ -37,14 +37,14 @@ def points_of(frame, library):
         for (precision, method), part in cases.items():
             others = {
                 name: other
-                for (of, name), other in cases.items()
-                if name != library and of in ADMITTED.get(precision, (precision,))
+                for (other_precision, name), other in cases.items()
+                if name != library and other_precision in COMPARED_PRECISIONS.get(precision, (precision,))
             }
             if method == library and others:
-                best, tested = study.best_and_test_rows(others)
-                rows.append((precision, best, part["flops"].iloc[0], ratios.of(part, tested).value, True))
+                best, test_rows = study.best_and_test_rows(others)
+                rows.append((precision, best, part["flops"].iloc[0], ratios.of(part, test_rows).value, True))
     return pd.DataFrame(rows, columns=COLUMNS).sort_values(
-        "precision", key=lambda column: column.map(order), kind="stable"
+        "precision", key=lambda column: column.map(sort_key), kind="stable"
     )
 
 
@@ -53,8 +53,8 @@ def cases_of(problem):
     return [(rows.iloc[0], rows) for _, rows in problem.groupby(["variant", "case"], sort=False)]
 
 
-def order(precision):
-    """The place of a precision: the highest first."""
+def sort_key(precision):
+    """The sort key of a precision by the bits in its name, the most first."""
     return -int(precision.strip("abcdefghijklmnopqrstuvwxyz") or 0)
 
 

@@ -59,7 +59,7 @@ def figure(ladders, time_label, ceiling, colours=None, max_ticks=7):
         axes.set_xlabel(f"{time_label}, {problem}")
         for shares in share_axes:
             fill_shares(shares, axes, rungs, colours)
-    share_range([axes for axes, *_ in bands.values()])
+    set_common_range([axes for axes, *_ in bands.values()])
     all_rungs = [rung for _, rungs, _ in ladders.values() for rung in rungs]
     lines = [(None, any(floor for *_, floor in ladders.values()), CEILING, ceiling)]
     lines.append(("|", any(rung.predicted for rung in all_rungs), TICK, "model"))
@@ -76,7 +76,7 @@ def heights(ladders):
     return {name: inches * count + MARGIN for name, count in lines.items()}
 
 
-def share_range(panels):
+def set_common_range(panels):
     """Set the same range of times in all panels."""
     limits = [axes.get_xlim() for axes in panels]
     for axes in panels:

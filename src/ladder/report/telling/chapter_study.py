@@ -10,7 +10,7 @@ from dataclasses import replace
 from ladder.catalogue import workloads
 from ladder.errors import LadderError, did_you_mean
 from ladder.report import ratios
-from ladder.report.answers import answered_once
+from ladder.report.answers import cache_answers
 from ladder.report.figures import methods
 from ladder.report.machine_choice import pick_machines
 from ladder.report.telling.lines import COMMON, FLOOR, Selection
@@ -103,7 +103,7 @@ class ChapterStudy:
             self.frames[name] = source.rows(self.machine(source.role))
         return self.frames[name]
 
-    @answered_once
+    @cache_answers
     def find(self, selection):
         """The times of a selection, on the ladder in seconds of its unit; none if phases overlap, such as `a and b`."""
         selection = as_selection(selection)
@@ -128,7 +128,7 @@ class ChapterStudy:
         """As `find`; raises NotMeasured without any row."""
         return require_measured(self.find(selection))
 
-    @answered_once
+    @cache_answers
     def ratio(self, slower, faster):
         """The time of a selection over that of another, or with FLOOR over its own predicted time, as a Ratio."""
         if faster == FLOOR:

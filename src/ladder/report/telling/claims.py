@@ -13,7 +13,7 @@ from ladder.statistics.claims import decide, has_number
 
 
 def verdicts(study, campaigns_of=evidence.of_campaigns):
-    """The claims of a chapter with their answers, {group: [verdict_table.Claim]}; cached in the study.
+    """The claims of a chapter with their answers, {group: [AnsweredClaim]}; cached in the study.
 
     The chapter's study of the campaigns on which they rest is `campaigns_of(study)`.
     """
@@ -21,8 +21,8 @@ def verdicts(study, campaigns_of=evidence.of_campaigns):
     if key not in answers:
         data = chapter_module(study.workload, "claims")
         groups = group_claims(chapter_data.require_groups(data.__file__, data.CLAIMS)) if data else {}
-        tested = campaigns_of(study)
-        answers[key] = {name: [decide_claim(study, tested, claim) for claim in groups[name]] for name in groups}
+        campaign_study = campaigns_of(study)
+        answers[key] = {name: [decide_claim(study, campaign_study, claim) for claim in groups[name]] for name in groups}
     return answers[key]
 
 
@@ -34,20 +34,20 @@ def group_claims(claims):
     return groups
 
 
-def decide_claim(study, tested, claim):
-    """A claim with its answer in the `tested` campaigns of a study, and with what testing it needs."""
-    ratio, needs = evidence.measured_ratio(tested, claim)
+def decide_claim(study, campaign_study, claim):
+    """A claim with its answer in a chapter's study of campaigns, and with what testing it needs."""
+    ratio, needs = evidence.measured_ratio(campaign_study, claim)
     if not (ratio and ratio.spread):
         is_measured = ratio or evidence.measured_ratio(study, claim)[0]  # in different campaigns, or in none
         ratio, needs = None, evidence.CAMPAIGN if is_measured else needs
-    return verdict_table.Claim(
+    return verdict_table.AnsweredClaim(
         claim.key,
         render_code(claim.words),
         render_code(needs),
-        cause(tested, claim.cause, ratio),
+        cause(campaign_study, claim.cause, ratio),
         decide(ratio, claim.min, claim.max),
         render_code(claim.place),
-        tested.study.have_converged(ratio.cases if ratio else ()),
+        campaign_study.study.have_converged(ratio.cases if ratio else ()),
     )
 
 
@@ -70,7 +70,7 @@ def share_of_floor(words="{} of it"):
     return lambda study, ratio: words.format(latex.percent(1 / require_measured(ratio).value, 2))
 
 
-# Whether a line takes no longer than the minimum time that the model predicts.
+# The claim that a line takes no longer than the minimum time that the model predicts.
 floor_claim = partial(Claim, faster=FLOOR, min=1, max=1, needs="the rung and ceilings", cause=share_of_floor())
 
 

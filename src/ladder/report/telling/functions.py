@@ -1,7 +1,7 @@
 """The functions that a chapter's text may call: values in LaTeX about a selection, a line's key or a `select(...)`.
 
 Texts call the functions of this module and of the chapter's own `text.py`, and use the constants of the latter. They
-can also use the chapter's modules of data and those that `text.py` imports, as in `model.LOADS`. They call functions
+can also use the chapter's modules of data and those that `text.py` imports, as in `model.NODE`. They call functions
 without their first argument, the ChapterStudy. A function without a measurement returns None or raises NotMeasured.
 """
 
@@ -48,7 +48,7 @@ def rate(chapter, selection, work="bytes"):
 
 
 def share(chapter, selection):
-    """The predicted time over the time: the share of the rate that the model assumes."""
+    """The predicted over the measured time: the share of the rate that the model assumes."""
     return percent(1 / chapter.ratio(selection, lines.FLOOR).value, 2)
 
 
@@ -80,11 +80,11 @@ def size(chapter, source, *columns):
 
 def ratio_of_verdicts(chapter, slower, faster):
     """The time of a selection over that of another, on the machine on which verdicts about them rest."""
-    tested = evidence.of_campaigns(chapter)
+    campaign_study = evidence.of_campaigns(chapter)
     sides = [side for side in (slower, faster) if side != lines.FLOOR]
-    if all(label(chapter.machine_of(side)) != label(tested.machine_of(side)) for side in sides):
+    if all(label(chapter.machine_of(side)) != label(campaign_study.machine_of(side)) for side in sides):
         try:
-            return tested.ratio(slower, faster)
+            return campaign_study.ratio(slower, faster)
         except NotMeasured:
             pass  # no claim is about these cases
     return chapter.ratio(slower, faster)
@@ -101,7 +101,7 @@ def comparison(chapter, slower, faster, name):
 
 
 def efficiency(chapter, selection, column):
-    """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured of a single one."""
+    """The parallel efficiency over one thread or rank, in per cent; raises NotMeasured for a single one."""
     selection = as_selection(selection)
     number = int(chapter.rows(selection)[column].iloc[0])
     speedup = chapter.ratio(selection.with_tuning(**{column: 1}), selection)
@@ -192,10 +192,10 @@ def label(machine):
     return machine.subject and machine.subject.removesuffix(PUBLISHED_SUFFIX)
 
 
-def gpu(chapter, role, about="name"):
+def gpu(chapter, role, key="name"):
     """A property of the first GPU of a role's machine: its name, or its driver."""
     gpus = require_measured(chapter.machine(role).description.get("gpus"))
-    return latex.escape(require_measured(gpus[0].get(about)))
+    return latex.escape(require_measured(gpus[0].get(key)))
 
 
 def claim(chapter, key):

@@ -89,11 +89,11 @@ class Needs:
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
             rows = {machine.subject: sources[name].rows(machine) for machine in candidates}
-            meeting = [machine for machine in candidates if self.are_met(rows[machine.subject])]
-            if meeting and self.widest:
-                return [max(meeting, key=lambda machine: max(values(rows[machine.subject], self.widest)))]
-            if meeting:
-                return meeting
+            suitable = [machine for machine in candidates if self.are_met(rows[machine.subject])]
+            if suitable and self.widest:
+                return [max(suitable, key=lambda machine: max(values(rows[machine.subject], self.widest)))]
+            if suitable:
+                return suitable
         return []
 
     def are_met(self, rows):

@@ -7,11 +7,11 @@ from ladder.report.telling.lines import parallelism
 from ladder.store import study as queries
 
 
-def figure(rows, colours, missing):
+def figure(rows, colours, subject):
     """The figure of {title of a row: panels of `panel`}; `colours` is {phase: colour} in the order of the phases."""
     rows = {title: measured for title, panels in rows.items() if (measured := list(filter(None, panels)))}
     if not rows:
-        return layout.empty(missing)
+        return layout.empty(subject)
     all_bars = [bar for panels in rows.values() for _, groups, _ in panels for _, group in groups for bar in group]
     for bar in all_bars:
         order = sorted(bar["times"], key=list(colours).index)

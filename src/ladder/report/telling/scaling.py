@@ -17,18 +17,18 @@ UNITS = {"bytes": "GB/s", "flops": "GFLOP/s"}
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines on the machine of a role, [(selection, Look)]; `words` is the label of their axis, such as cores.
+    """Lines on the machine of a role, [(selection, Look)]; `axis_label` is that of their axis, such as cores.
 
     `ceiling(machine)` returns {number of cores or GPUs: work per second}.
     """
 
     role: str
     lines: list
-    words: str
+    axis_label: str
     ceiling: Callable
 
 
-def figure(study, panels, work, ceiling, missing):
+def figure(study, panels, work, ceiling, subject):
     """The figure of the panels with measurements; `work` is bytes or flops, `ceiling` the label of the wide line."""
     groups = {}
     for panel in panels:
@@ -36,7 +36,7 @@ def figure(study, panels, work, ceiling, missing):
             arguments = study, panel, summaries, UNITS[work], HEIGHT - MARGIN
             groups.setdefault(study.machine(panel.role).subject, []).append(arguments)
     if not groups:
-        return layout.empty(missing)
+        return layout.empty(subject)
     figure, _ = layout.panels(groups, fill, HEIGHT, 0.55)
     converged = all(summaries["converged"].all() for group in groups.values() for _, _, summaries, *_ in group)
     layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
@@ -76,4 +76,4 @@ def fill(axes, study, panel, summaries, unit, inches):
     ceiling = {count: rate / 1e9 for count, rate in rates if count in counts}
     by_threads.fill_rates(axes, summaries, "count", looks_by_name, ceiling, inches)
     axes.set_title(unit)
-    axes.set_xlabel(panel.words)
+    axes.set_xlabel(panel.axis_label)

@@ -65,7 +65,7 @@ class MeasuredBlock(Extension):
 
 
 def environment(functions, is_trial=False):
-    """The Jinja environment of templates that may call {name: function}; in a trial, blocks are no different."""
+    """The Jinja environment of templates that may call {name: function}; in a trial, blocks print words, too."""
     environment = jinja2.Environment(
         *DELIMITERS, undefined=jinja2.StrictUndefined, extensions=[MeasuredBlock], keep_trailing_newline=True
     )

@@ -22,7 +22,7 @@ EXPERIMENTS = ("backprop_flags", "backprop_flags_before", "backprop_steps", "bac
 USES_CEILINGS = True
 HEIGHT = 1.5  # inches of a panel
 SPREAD = 0.5  # the range of a row's marks, as a share of the row's height
-PANEL = 0.85  # inches of the axes in a panel
+AXES_HEIGHT = 0.85  # inches of the axes in a panel
 FLAGS = {
     "O2": Look("O2", COLOURS["red"], "o"),
     "O3": Look("O3", COLOURS["orange"], "s"),
@@ -62,7 +62,7 @@ def draw(study):
         if len(flags):
             fill_flags(axes[0], flags)
         if len(threads):
-            scaling.fill(axes[-1], study, panel, threads, "GFLOP/s", PANEL)
+            scaling.fill(axes[-1], study, panel, threads, "GFLOP/s", AXES_HEIGHT)
     entries = [layout.look_handle(look, line=False) for look in FLAGS.values()]
     entries.append(Line2D([], [], **by_threads.CEILING, label="best product"))
     summaries = [frame for row in rows for frame in row[1:] if len(frame)]

@@ -4,7 +4,7 @@ The model charges C loops by what a core does per cycle or by the assumed rate o
 by the rates that the machine has reached. Peers have no model.
 """
 
-from ladder.report.assumptions import L2_BANDWIDTH, LOADS
+from ladder.report.assumptions import L2_BANDWIDTH, LOAD_SLOWDOWN
 from ladder.report.telling.lines import count_or_one
 from ladder.store import rates
 from ladder.workloads.backprop import reference
@@ -34,7 +34,7 @@ def amounts_of(row):
     weights = sum(rows * columns for rows, columns in reference.shapes(row))
     passes = WEIGHT_PASSES * bytes_of(row, weights) / L2_BANDWIDTH
     cached = {"seconds": passes / count_or_one(row, "threads_found")}
-    scalar, loads = {"products": SCALAR_SLOWDOWN * flops}, {"multiply_adds": LOADS * flops}
+    scalar, loads = {"products": SCALAR_SLOWDOWN * flops}, {"multiply_adds": LOAD_SLOWDOWN * flops}
     by_pattern = scalar if row.get("flags") == "O2" else cached
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
     between_kernels = {"memory": read_twice["memory"] + UNIT_PASSES * bytes_of(row, sum(widths[1:]))}

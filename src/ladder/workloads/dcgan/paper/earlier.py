@@ -11,7 +11,7 @@ CALL_TIMES = {
     4: {10: 0.088, 100: 0.102, 880: 0.197, 1000: 0.224, 2224: 0.362, 2512: 0.391, 4856: 0.603, 5248: 0.647},
     8: {10: 0.154, 100: 0.155, 880: 0.224, 1000: 0.236, 2224: 0.311, 2512: 0.333, 4856: 0.506, 5248: 0.504},
 }
-IMAGE_COUNTS = tuple(CALL_TIMES[2])  # of images
+IMAGE_COUNTS = tuple(CALL_TIMES[2])
 # Its rule of thumb: one GPU a node up to ONE_GPU_MAX images, two up to TWO_GPUS_MAX, four beyond.
 ONE_GPU_MAX, TWO_GPUS_MAX = 200, 1000
 COPY_TIME_OF_1000 = 60e-3  # seconds of the host's copy of 1000 pictures out of the staging buffer

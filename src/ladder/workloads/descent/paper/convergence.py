@@ -17,7 +17,7 @@ steepest descent, but not in CG.
 """
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
-MIN = 1e-9  # the relative residual at which the axis begins
+MIN_RESIDUAL = 1e-9  # the relative residual at which the axis begins
 KINDS = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], ""),
     "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "", (2, 1.5)),
@@ -49,6 +49,6 @@ def fill(axes, kappa, rows):
     axes.plot(steps, residuals.steepest_error(kappa, steps), **RATE)
     axes.plot(steps, residuals.conjugate_bound(kappa, steps), **BOUND)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
-    scales.log_axis(axes.yaxis, (MIN, 5), formats.power, max_ticks=6)
+    scales.log_axis(axes.yaxis, (MIN_RESIDUAL, 5), formats.power, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
     axes.grid(axis="y")

@@ -14,9 +14,9 @@ def seconds(kernel, block, n):
 
 
 def calls(products):
-    """The kernels of an iteration with so many products with A, {kernel: its calls of this size}.
+    """{kernel: its calls in an iteration} with so many products with A.
 
-    Without the dot products, of a row, of which the study has no times.
+    Dot products are omitted: the study has no times of their reductions of a single row.
     """
     return {name: products if name in ("product", "reduction") else 1 for name in KERNELS if name != "init"}
 

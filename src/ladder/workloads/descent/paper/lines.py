@@ -25,16 +25,16 @@ def comparable_solves(rows):
     return rows[~is_host | (rows["threads"] == rows.loc[is_reference, "threads"].max()).fillna(False)]
 
 
-# Of solves, with the seconds of one iteration, the mean over a solve.
-iterations = partial(Source, prepare=lambda rows: rows.assign(seconds=rows["seconds"] / rows["steps"]), dtype=DTYPE)
+# A source of solves with the seconds of one iteration, the mean over a solve.
+per_iteration = partial(Source, prepare=lambda rows: rows.assign(seconds=rows["seconds"] / rows["steps"]), dtype=DTYPE)
 SOURCES = {
-    "ladder": iterations("host", "descent_ladder", n=N),
-    "ladder on a GPU": iterations("host", "descent_ladder", n=N, device="cuda"),
-    "small": iterations("host", "descent_version1", n=32),
-    "large": iterations("host", "descent_large", n=32768),
-    "largest": iterations("host", "descent_largest", n=163840),
+    "ladder": per_iteration("host", "descent_ladder", n=N),
+    "ladder on a GPU": per_iteration("host", "descent_ladder", n=N, device="cuda"),
+    "small": per_iteration("host", "descent_version1", n=32),
+    "large": per_iteration("host", "descent_large", n=32768),
+    "largest": per_iteration("host", "descent_largest", n=163840),
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
-    "worst": iterations("convergence", CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
+    "worst": per_iteration("convergence", CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
     "solution": Source("host", SOLUTION, prepare=comparable_solves),
     "solves": Source("solves", *SOLUTIONS, prepare=comparable_solves),
     "direct": Source("solves", DIRECT),

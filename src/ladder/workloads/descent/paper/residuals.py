@@ -14,7 +14,7 @@ from ladder.workloads.descent.paper.lines import CONVERGENCE
 
 STARTS = {"steepest": "worst", "cg": "random"}
 RECOMPUTED = " recomputed"  # a suffix of an algorithm's name
-DIFFERENCE = 2.0  # the minimum ratio of residuals that count as different
+JUMP = 2.0  # the minimum factor by which a residual exceeds an earlier one after a jump
 RATE_END = 1e-3  # the relative residual down to which the rate is measured
 
 
@@ -71,7 +71,7 @@ def true_residual(study, method, kappa):
 
 
 def min_after_jump(study, method, kappa):
-    """The minimum reported residual after a jump, by DIFFERENCE above an earlier one; None without a jump."""
+    """The minimum reported residual after a jump above JUMP times an earlier one; None without a jump."""
     values = curve_of(study, method, kappa)["relative"]
-    jumped = values[(values > DIFFERENCE * values.cummin()).cummax()]
+    jumped = values[(values > JUMP * values.cummin()).cummax()]
     return jumped.min() if len(jumped) else None

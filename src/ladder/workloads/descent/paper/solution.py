@@ -15,7 +15,7 @@ one algorithm. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
-PANEL = 0.75  # inches of the axes in it
+AXES_HEIGHT = 0.75  # inches of the axes in a panel
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(ALGORITHMS, ("red", "blue", "green"), strict=True)}
 # Variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
@@ -51,11 +51,11 @@ def draw(study):
 def fill(axes, device, rows, cases, sizes):
     """The lines of a device, with a name at the end of each, and the sizes from which one is below Cholesky."""
     cases = cases.assign(method=cases["variant"] + " " + cases["algorithm"])
-    kinds = looks_of(cases)
-    marks.curves(axes, cases, "n", kinds, size=9)
+    looks_by_name = looks_of(cases)
+    marks.curves(axes, cases, "n", looks_by_name, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, max_factor=1.5))
-    ends.label_lines(axes, cases, "n", kinds, PANEL)
+    ends.label_lines(axes, cases, "n", looks_by_name, AXES_HEIGHT)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{conditions(rows)}")
     axes.grid(axis="y")

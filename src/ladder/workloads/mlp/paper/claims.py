@@ -5,11 +5,11 @@
 
 from functools import partial
 
+from ladder.report.assumptions import LOAD_SLOWDOWN
 from ladder.report.latex import percent
 from ladder.report.telling.chapter_study import NotMeasured, as_selection, phase_times_of_call, require_measured
 from ladder.report.telling.claims import join_causes
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
-from ladder.workloads.mlp.paper import model
 from ladder.workloads.mlp.paper.lines import EPOCHS, FORMS, KNEE, LINES, PEAK, THREADS
 
 SHARE = 0.99  # the minimum share of products in a training
@@ -129,7 +129,7 @@ OUR_CLAIMS = [
     claim("large", "`cuda_shared` over `cuda_naive`, large", "cuda_naive", "cuda_shared"),
     # One of the two loads of a multiply-add is left; then, by the model, loads no longer limit the kernel.
     claim("columns", "`cuda_columns` over `cuda_shared`", "cuda_shared", "cuda_columns", "loads", min=2),
-    claim("registers", "`cuda_tiled` over `cuda_shared`", "cuda_shared", "cuda_tiled", "loads", min=model.LOADS),
+    claim("registers", "`cuda_tiled` over `cuda_shared`", "cuda_shared", "cuda_tiled", "loads", min=LOAD_SLOWDOWN),
     # By the data sheet's rates of multiply-adds.
     claim("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
     claim("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),

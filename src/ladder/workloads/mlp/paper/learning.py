@@ -12,7 +12,7 @@ the first test images, at most as many as training images. Right: the largest di
 float64 reference, with the bound of each dtype. Markers lie inside each other where variants coincide.
 """
 EXPERIMENTS = ("mlp_accuracy",)
-MIN = 2e-17  # where the logarithmic axis shows a deviation of zero
+ZERO = 2e-17  # where the logarithmic axis shows a deviation of zero
 BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
 REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
 
@@ -68,7 +68,7 @@ def nested_markers(axes, rows, column, scale):
 
 def fill_deviation(axes, rows):
     """Distance of every method's loss from the reference's, the largest of its processes, with each dtype's bound."""
-    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=MIN))
+    rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=ZERO))
     for dtype, curves in rows.groupby("dtype"):
         bound = curves.groupby("epoch")["loss_bound"].first()
         axes.plot(bound.index, bound, **BOUND)
@@ -78,9 +78,9 @@ def fill_deviation(axes, rows):
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2
     mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
     top = np.log10(rows[["loss_bound", "deviation"]].max().max())
-    scales.log_axis(axes.yaxis, (MIN / 2, 10 ** (top + 1.5)))
+    scales.log_axis(axes.yaxis, (ZERO / 2, 10 ** (top + 1.5)))
     ticks = range(-15, int(top) + 1, 3)
-    axes.set_yticks([MIN, *(10.0**power for power in ticks)], ["0", *(f"$10^{{{power}}}$" for power in ticks)])
+    axes.set_yticks([ZERO, *(10.0**power for power in ticks)], ["0", *(f"$10^{{{power}}}$" for power in ticks)])
 
 
 def mark(axes, rows, x, y, size):

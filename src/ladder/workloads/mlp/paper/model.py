@@ -5,17 +5,17 @@ fraction of them; `interchanged` is bound by an assumed bandwidth of a core's L2
 products and its dependent kernels. Peers have no model.
 """
 
-from ladder.report.assumptions import L2_BANDWIDTH, LOADS, NODE
+from ladder.report.assumptions import L2_BANDWIDTH, LOAD_SLOWDOWN, NODE
 from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
 
-CHAINED = 4 * 2 * 8  # slowdown of plain loops: an addition in four cycles, instead of two vectors of eight in each
+LOOP_SLOWDOWN = 4 * 2 * 8  # of plain loops: an addition in four cycles, instead of two vectors of eight in each
 BYTES = 8  # of an element
 # Slowdowns relative to the best product, and to multiply-adds in registers.
 SLOWDOWNS = {
-    "products": {"openmp": CHAINED, "c_openmp": CHAINED, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
-    "multiply_adds": {"cuda_naive": LOADS, "cuda_shared": LOADS, "cuda_columns": 1, "cuda_tiled": 1},
+    "products": {"openmp": LOOP_SLOWDOWN, "c_openmp": LOOP_SLOWDOWN, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
+    "multiply_adds": {"cuda_naive": LOAD_SLOWDOWN, "cuda_shared": LOAD_SLOWDOWN, "cuda_columns": 1, "cuda_tiled": 1},
 }
 
 
