@@ -54,7 +54,7 @@ rule overview:
         ),
     log:
         "results/logs/overview.log",
-    # The paper waits for it, and for few other jobs.
+    # Few jobs precede it, and the paper waits for it.
     priority: 1
     localrule: IS_ON_CLUSTER
     conda:
