@@ -14,7 +14,7 @@ from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.workers import Worker
 
-PEAK = ".avg.pct_of_peak_sustained_elapsed"
+PEAK = ".avg.pct_of_peak_sustained_elapsed"  # the suffix of metrics in per cent of a peak rate
 TIME = "gpu__time_duration.sum"  # in ns
 ISSUE = f"sm__issue_active{PEAK}"
 PIPES = {f"sm__pipe_{name}_cycles_active{PEAK}": name for name in ("tensor", "fp64", "fma", "alu")} | {

@@ -24,7 +24,8 @@ HINTS = {
     "perf": "install Linux's perf (Debian: `apt install linux-perf`)",
     "ncu": "install NVIDIA Nsight Compute, which the CUDA toolkit includes, and put `ncu` on the PATH",
 }
-MIN_BUSY = 0.6  # of its peak rate, at which a unit bounds a kernel
+# The share of its peak rate at which a unit bounds a kernel, and the difference below which two shares are alike.
+MIN_BUSY, MAX_DIFFERENCE = 0.6, 0.1
 FAST_RATE, SLOW_RATE = 2.0, 1.0  # in instructions per cycle
 MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
 
@@ -136,6 +137,6 @@ def bottleneck(compute, memory):
     """What bounds a kernel that uses these shares of its peak rates, as a predicate."""
     if max(compute, memory) < MIN_BUSY:
         return "latency-bound: too few warps, or each waits for its own results"
-    if abs(compute - memory) < 0.1:
+    if abs(compute - memory) < MAX_DIFFERENCE:
         return "bound by arithmetic and memory alike"
     return "bound by arithmetic or other instructions" if compute > memory else "bound by memory or a cache"
