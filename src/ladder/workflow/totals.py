@@ -101,7 +101,7 @@ def hours(jobs):
 
 
 def sampling_hours(plan, jobs):
-    """The maximum hours of sampling: the sum of `cap` over the protocols of these measurements."""
+    """The hours after which the protocols of these measurements end their sampling: the sum of `cap`."""
     return sum(json.loads(plan.protocols[case_of(job.wildcards).key])["cap"] for job in jobs) / 3600
 
 
