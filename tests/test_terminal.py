@@ -30,5 +30,5 @@ def test_titles_stand_above_rows_that_are_too_long_without_them(narrow):
 
 
 def test_columns_without_text_are_omitted():
-    head, rows = terminal.with_text(("rank", "share", "case"), [["1", "", "a"], ["", "", "b"]])
+    head, rows = terminal.drop_empty_columns(("rank", "share", "case"), [["1", "", "a"], ["", "", "b"]])
     assert list(terminal.table(head, rows)) == ["rank  case", "1     a", "      b"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-# The similarity, difflib's ratio, from which on a name is taken for a misspelling of another.
+# A name whose similarity to another, difflib's ratio, is at least this is taken for a misspelling of it.
 MIN_SIMILARITY = 0.65
 
 
@@ -24,7 +24,7 @@ def did_you_mean(name: Any, names: Iterable[Any]) -> str:
 
 
 def similar_names(name: Any, names: Iterable[Any], count: int = 2, min_similarity: float = MIN_SIMILARITY) -> list[str]:
-    """At most `count` known names that resemble an unknown one, the most similar first; case makes no difference."""
+    """At most `count` known names that resemble an unknown one, in upper or lower case, the most similar first."""
     import difflib  # here, because most processes make no mistake
 
     by_lower = {text.lower(): text for text in map(str, names)}

@@ -3,8 +3,8 @@
 import math
 
 PREFIXES = {1e15: "P", 1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1.0: "", 1e-3: "m", 1e-6: "µ", 1e-9: "n"}
-# The prefixes of times: seconds have no larger unit.
-SMALL = {scale: prefix for scale, prefix in PREFIXES.items() if scale <= 1}
+# Kiloseconds and more are not used.
+TIME_PREFIXES = {scale: prefix for scale, prefix in PREFIXES.items() if scale <= 1}
 
 
 def digits(value: float, count: int = 3) -> str:
@@ -26,7 +26,7 @@ def scale_of(value: float, prefixes: dict[float, str] = PREFIXES) -> float:
 
 def seconds(value: float) -> str:
     """A time with three digits in s, ms, µs or ns."""
-    scale = scale_of(value, SMALL)
+    scale = scale_of(value, TIME_PREFIXES)
     return f"{digits(value / scale)} {PREFIXES[scale]}s"
 
 

@@ -9,9 +9,9 @@ GAP, INDENT = "  ", "    "
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of a table whose columns are aligned; those whose names are in `right` to the right.
+    """Yield the lines of a table with aligned columns; `right` has the names of those aligned to the right.
 
-    Where a line is longer than the terminal, the last cell has a line of its own.
+    If a line is longer than the terminal, its last cell has a line of its own.
     """
     for lines in table_rows(head, rows, right):
         yield from lines
@@ -23,14 +23,14 @@ def table_rows(
     """As `table`: the lines of each row, one or two."""
     cells = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    longest = width(TABLE_WIDTH)
+    max_width = width(TABLE_WIDTH)
     for row in cells:
         *aligned, last = (
             cell.rjust(size) if name in right else cell.ljust(size)
             for name, cell, size in zip(head, row, widths, strict=True)
         )
         line = GAP.join([*aligned, last]).rstrip()
-        yield [line] if len(line) <= longest else [GAP.join(aligned).rstrip(), f"{INDENT}{last.strip()}"]
+        yield [line] if len(line) <= max_width else [GAP.join(aligned).rstrip(), f"{INDENT}{last.strip()}"]
 
 
 def titled_table(
@@ -47,8 +47,10 @@ def titled_table(
         yield from (*wrapped(title), *(INDENT + line for line in row_lines))
 
 
-def with_text(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """The head and the rows without the columns in which no row has text."""
+def drop_empty_columns(
+    head: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """The head and the rows without the columns whose cells are all empty, except for the head."""
     columns = [column for column in zip(head, *rows, strict=True) if any(column[1:])]
     head, *rows = zip(*columns, strict=True)
     return head, rows
@@ -59,6 +61,6 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, width(), break_long_words=False, break_on_hyphens=False)
 
 
-def width(other: int = WIDTH) -> int:
-    """The number of columns of the terminal, `other` if the output is none."""
-    return shutil.get_terminal_size((other, 0)).columns
+def width(default: int = WIDTH) -> int:
+    """The number of columns of the terminal, `default` if the output is no terminal."""
+    return shutil.get_terminal_size((default, 0)).columns

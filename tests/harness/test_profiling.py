@@ -79,7 +79,7 @@ def test_a_host_s_case_is_counted_while_it_takes_samples(monkeypatch, capsys):
     main(["profile", *WORDS])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "3.00 instructions a cycle"
-    assert lines[-1].startswith("The execution of instructions bounds it")
+    assert lines[-1].startswith("It is bound by its instructions")
 
 
 def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
@@ -94,7 +94,7 @@ def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
     assert "fma 75 %, DRAM 35 %, L2 0 %, L1 0 %; warps stall most often by barrier, 25 %" in first
     assert second.startswith("reduce: 20 % of the time")
     assert "warps stall most often by wait, 50 %" in second
-    assert last == "The rate of arithmetic or of other instructions bounds gemm_nn."
+    assert last == "gemm_nn is bound by arithmetic or other instructions."
 
 
 def test_the_counters_of_all_launches_are_added():
@@ -163,10 +163,10 @@ def test_counters_that_are_unavailable_are_a_sentence(text):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ((1000, 3000, 1, 1), "The execution of instructions"),
-        ((1000, 500, 50, 1), "Memory"),
-        ((1000, 500, 1, 50), "Mispredicted branches"),
-        ((1000, 500, 1, 1), "Latency"),
+        ((1000, 3000, 1, 1), "It is bound by its instructions"),
+        ((1000, 500, 50, 1), "It is memory-bound"),
+        ((1000, 500, 1, 50), "It is bound by mispredicted branches"),
+        ((1000, 500, 1, 1), "It is latency-bound"),
         ((1000, 1500, 1, 1), "No single cause"),
     ],
 )
@@ -177,10 +177,10 @@ def test_counts_have_a_verdict(values, words):
 @pytest.mark.parametrize(
     ("compute", "memory", "words"),
     [
-        (0.8, 0.3, "The rate of arithmetic"),
-        (0.3, 0.8, "Memory or a cache"),
-        (0.8, 0.75, "Arithmetic and memory"),
-        (0.59, 0.2, "Lat"),
+        (0.8, 0.3, "bound by arithmetic or"),
+        (0.3, 0.8, "bound by memory or"),
+        (0.8, 0.75, "bound by arithmetic and memory"),
+        (0.59, 0.2, "latency-bound"),
     ],
 )
 def test_kernels_have_a_verdict(compute, memory, words):

@@ -206,13 +206,13 @@ def test_a_time_that_is_up_gives_verdicts_nevertheless(workers, capsys):
 )
 def test_a_precision_is_the_difference_that_would_be_detected(detectable, words):
     cases = cases_of(["gemm/openmp", "gemm/tiled", *WORDS])
-    assert Ranking(cases, cases[0], Limits()).state(detectable) == words
+    assert Ranking(cases, cases[0], Limits()).describe_precision(detectable) == words
 
 
 @pytest.mark.parametrize(("width", "words"), [(0.05, "known within 5 %"), (2.0, "not known within 100 %")])
 def test_without_a_comparison_a_precision_is_that_of_medians(width, words):
     cases = cases_of(["gemm/openmp", *WORDS])
-    assert Ranking(cases, cases[0], Limits()).state(width) == f"medians {words}"
+    assert Ranking(cases, cases[0], Limits()).describe_precision(width) == f"medians {words}"
 
 
 def test_a_single_case_is_measured_until_its_interval_is_narrow(workers):

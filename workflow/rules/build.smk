@@ -1,5 +1,4 @@
-# Ahead-of-time compilation: CUDA kernels (even on machines without a GPU) and C sources, each with a report, and Numba's
-# functions.
+# Ahead-of-time compilation: CUDA kernels (even without a GPU) and C sources, each with a report, and Numba's functions.
 
 
 rule kernel:

@@ -56,7 +56,7 @@ rule publish_campaign:
     input:
         "results/campaigns/{campaign}/campaign.json",
         CLAIMS.notes,
-    # Not the published files: those of other campaigns would be outputs of this rule too, and be made again.
+    # Not the published files: those of other campaigns would be outputs of this rule too, and be rebuilt.
     output:
         "results/campaigns/{campaign}/published.json",
     log:
@@ -69,5 +69,6 @@ rule publish_campaign:
         margin=CONFIG["ceiling_margin"],
     shell:
         ladder(
-            "publish_campaign {wildcards.campaign} {params.experiments:q} --margin {params.margin} --out {output:q} 2> >(tee {log:q} >&2)"
+            "publish_campaign {wildcards.campaign} {params.experiments:q} --margin {params.margin} --out {output:q}"
+            " 2> >(tee {log:q} >&2)"
         )

@@ -5,8 +5,8 @@ PUBLISHED_TABLES = expand("{folder}/{table}.csv.gz", folder=PUBLISHED_FOLDERS, t
 PUBLISHED_TABLES = [path for path in PUBLISHED_TABLES if Path(path).exists() or Path(path).name != "traces.csv.gz"]
 
 
-# Snakemake itself writes the plan, because an argument of a command is limited to 128 KiB. The template is `ancient`: in
-# a fresh clone it is newer than every plan.
+# Snakemake itself writes the plan, because an argument of a command is limited to 128 KiB. The template is `ancient`,
+# since in a fresh clone it is newer than every plan.
 rule plan:
     input:
         ancient(os.path.relpath(ROOT / "workflow/templates/plan.json")),

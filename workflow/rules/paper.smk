@@ -9,8 +9,8 @@ rule numbers:
         tables=PAPER.table_files,
         machine_descriptions=PAPER.machine_descriptions,
         # The ceilings of each machine, with which its samples are compared. Measurements have them as `ancient` inputs.
-        # Snakemake overlooks jobs downstream of an `ancient` input that is to be rebuilt (its issue 4166), so the ceilings
-        # are an input here, too.
+        # Snakemake overlooks jobs downstream of an `ancient` input that is to be rebuilt (its issue 4166), so the
+        # ceilings are an input here, too.
         ceilings=CEILINGS.files,
         roofs=CEILINGS.roofs,  # the best rates of all machines, to which shares of a ceiling refer
         templates=PAPER.templates,
@@ -54,7 +54,7 @@ rule overview:
         ),
     log:
         "results/logs/overview.log",
-    # The paper waits for it, and for few other jobs.
+    # Few jobs precede it, and the paper waits for it.
     priority: 1
     localrule: IS_ON_CLUSTER
     conda:

@@ -31,10 +31,8 @@ DESCENT_SLUG = (
     "n=512,kappa=100.0,iterations=100,tolerance=0.0,algorithm=steepest,start=worst,scaling=none,dtype=float32,\
 seed=1,cache=warm"
 )
-ACCURACY_SOURCE = (
-    "amd-epyc-2c",
-    "mlp_accuracy",
-)  # the machine and the experiment of the trainings whose accuracy is stated
+# The machine and the experiment of the trainings whose accuracy is stated.
+ACCURACY_SOURCE = ("amd-epyc-2c", "mlp_accuracy")
 NOTES_TEMPLATE = (
     "\nTimes are medians over processes, measured in turns; speed-ups have 99 % intervals. "
     "A network {layers} recognises {accuracy} of MNIST's test images after {epochs} epochs.\n"

@@ -22,7 +22,7 @@ WARP_THREADS = 32  # threads of a warp
 REGISTERS, PARTITIONS, REGISTER_UNIT = 64 * 1024, 4, 256
 # Bytes of shared memory: the unit of its allocation, and what the system reserves of it per block.
 SHARED_UNIT, SYSTEM_SHARED = 128, 1024
-# In a kernel's section .nv.info: the format EIFMT_SVAL, a size with so many bytes after it, and the attribute
+# In a kernel's section .nv.info: the format EIFMT_SVAL, a size and that many bytes, and the attribute
 # EIATTR_MAX_THREADS, the launch bounds.
 SIZED_VALUE, MAX_THREADS = 4, 5
 
@@ -40,13 +40,13 @@ def occupancy(
         return None
     max_warps, max_blocks, max_shared_bytes = limits
     warps = -(-threads // WARP_THREADS)
-    warps_by_registers = REGISTERS // PARTITIONS // rounded_up(WARP_THREADS * registers, REGISTER_UNIT) * PARTITIONS
-    block_memory = rounded_up(shared_bytes + SYSTEM_SHARED, SHARED_UNIT)
+    warps_by_registers = REGISTERS // PARTITIONS // round_up(WARP_THREADS * registers, REGISTER_UNIT) * PARTITIONS
+    block_memory = round_up(shared_bytes + SYSTEM_SHARED, SHARED_UNIT)
     blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, max_shared_bytes // block_memory)
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}
 
 
-def rounded_up(count: int, unit: int) -> int:
+def round_up(count: int, unit: int) -> int:
     """A count rounded up to whole units."""
     return -(-count // unit) * unit
 

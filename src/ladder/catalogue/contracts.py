@@ -18,7 +18,7 @@ from ladder.errors import LadderError, similar_names
 REQUIRED, OPTIONAL = "required", "optional"
 # The need of a workload's optional names that have a default, and the module that holds the defaults.
 DEFAULT, DEFAULTS_MODULE = "default", "ladder.harness.defaults"
-# The similarity, difflib's ratio, from which on a name is taken for a misspelling of another.
+# A name whose similarity to another, difflib's ratio, is at least this is taken for a misspelling of it.
 MIN_SIMILARITY = 0.75
 # The nodes of a syntax tree that are literals.
 LITERAL_NODES = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set)

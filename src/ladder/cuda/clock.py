@@ -29,7 +29,7 @@ extern "C" __global__ void spin(long long nanoseconds) {
 # such delays for a while, a variant that leaves work behind in every run. After many launches, or a large graph, the
 # driver cleans up for a while.
 MAX_EXTRA_SECONDS, MAX_EXTRA_SHARE, MIN_RUNS, MIN_SECONDS = 50e-6, 0.005, 10, 0.5
-OVERHEAD_RUNS = 101  # an overhead of the clock is the median of so many measurements
+OVERHEAD_RUNS = 101  # measurements; an overhead of the clock is their median
 
 
 def stopwatch(run: Callable[[], object]) -> float:
@@ -62,7 +62,7 @@ def time_until_idle() -> float:
 
 
 def attempts() -> Iterator[int]:
-    """The numbers of the runs after which a variant that leaves work behind is refused: MIN_RUNS or more."""
+    """Yield the numbers of the runs, MIN_RUNS or more, after which a variant that leaves work behind is refused."""
     start = time.perf_counter()
     number = 0
     while number < MIN_RUNS or time.perf_counter() - start < MIN_SECONDS:

@@ -26,9 +26,9 @@ class Dataset:
     test_labels: np.ndarray
 
     def test_set(self, images: int) -> tuple[np.ndarray, np.ndarray]:
-        """The test images and their labels for a training on that many images: no more than these.
+        """The first `images` test images, or all if there are fewer, and their labels.
 
-        The evaluation of an epoch is then never longer than the epoch's training.
+        `images` is the number of training images, so the evaluation of an epoch never takes longer than its training.
         """
         return self.test_images[:images], self.test_labels[:images]
 

@@ -24,7 +24,6 @@ def write(folder: Path, mirrors: Sequence[Path | str], expected: Mapping[str, Ex
     """
     for name, expected_file in expected.items():
         used_mirror = fetch(Path(folder, name), expected_file, mirrors)
-        mirrors = sorted(
-            mirrors, key=lambda mirror: mirror != used_mirror
-        )  # False sorts first; the others keep their order
+        # False sorts first; the others keep their order.
+        mirrors = sorted(mirrors, key=lambda mirror: mirror != used_mirror)
     checksums.write(folder, expected)

@@ -26,15 +26,15 @@ from ladder.statistics.verdicts import EQUAL, UNDECIDED, Verdict, compare
 # The order of workers in alternating blocks of two pairs. A drift that is steady over a block slows both cases equally.
 # The second block swaps the cases, because the first worker of a block may see the machine in another state.
 BLOCKS = ("abba", "baab")
-PAIRS_PER_BLOCK = 2  # per block
+PAIRS_PER_BLOCK = 2
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The cases `a` and `b`, their samples in seconds (`times["a"][i]` are those of process i), and the verdict.
 
-    `conditions` holds the conditions under which the processes of each case ran. After Ctrl-C, `was_interrupted`, the
-    two may have different numbers of processes.
+    With `paired`, the verdict compares them pair by pair. `conditions` holds the conditions under which the processes
+    of each case ran. After Ctrl-C, `was_interrupted`, the two may have different numbers of processes.
     """
 
     cases: dict

@@ -13,7 +13,7 @@ from ladder.records.files import write_atomically
 
 # Where tracebacks are, outside of a run; its jobs have logs of their own.
 FOLDER = Path("results/logs/workers")
-# The most characters of a traceback: ranks that fail at the same time write answers to one pipe.
+# The maximum characters of a traceback: longer answers of ranks that fail at once could mix in their common pipe.
 MAX_LENGTH = 2500
 # What may have killed a worker, by its exit status. OpenBLAS raises SIGINT if it can't start a thread.
 HINTS = {

@@ -14,7 +14,7 @@ from ladder.errors import LadderError
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.workers import Worker
 
-PEAK = ".avg.pct_of_peak_sustained_elapsed"
+PEAK = ".avg.pct_of_peak_sustained_elapsed"  # the suffix of metrics in per cent of a peak rate
 TIME = "gpu__time_duration.sum"  # in ns
 ISSUE = f"sm__issue_active{PEAK}"
 PIPES = {f"sm__pipe_{name}_cycles_active{PEAK}": name for name in ("tensor", "fp64", "fma", "alu")} | {
@@ -26,7 +26,7 @@ STALL_PREFIX, STALL_SUFFIX = "smsp__average_warps_issue_stalled_", "_per_issue_a
 READY = ("selected", "not_selected")  # warps that issue an instruction, or could
 OPTIONS = ["--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--clock-control", "none"]
 MAX_LAUNCHES = 50  # of kernels that ncu measures
-HARNESS_KERNELS = ("spin", "cupy_fill")  # the kernels of the clock, and of whatever is filled before a sample
+HARNESS_KERNELS = ("spin", "cupy_fill")  # of the GPU's clock, and of the flush of its L2 cache before a sample
 
 
 @dataclass
@@ -59,8 +59,8 @@ class KernelCounters:
 
 @contextlib.contextmanager
 def started_worker(case, files, samples, seconds, profiler=()):
-    """A context with a worker that is ready to prepare, and then takes at most `samples` in so many seconds."""
-    # As more samples are asked for than taken, their convergence is never computed.
+    """A context with a ready worker, which will take at most `samples` samples within `seconds`."""
+    # The required number exceeds the maximum, so the convergence of the median is never computed.
     counts = {"processes": 1, "samples": samples + 1, "least": 1, "most": samples, "phase_passes": 0}
     worker = Worker(case, counts | {"target": 0.0, "cap": seconds, "energy": False}, *files, profiler=profiler)
     try:
@@ -101,12 +101,12 @@ def parse(text):
             launches.setdefault(row["Kernel Name"], []).append(row)
     if not launches:
         raise LadderError("ncu has no result: it measured no kernel.")
-    kernels = [add_up(name, rows) for name, rows in launches.items()]
+    kernels = [sum_launches(name, rows) for name, rows in launches.items()]
     return sorted(kernels, key=lambda kernel: -kernel.seconds)
 
 
-def add_up(name, rows):
-    """The KernelCounters of a kernel's launches, rows of ncu's output."""
+def sum_launches(name, rows):
+    """The KernelCounters of a kernel over its launches, rows of ncu's output."""
     times = [number(row[TIME]) for row in rows]
 
     def average(metric):
@@ -114,7 +114,7 @@ def add_up(name, rows):
 
     names = [name for name in rows[0] if name.startswith(STALL_PREFIX) and name.endswith(STALL_SUFFIX)]
     stalls = {name.removeprefix(STALL_PREFIX).removesuffix(STALL_SUFFIX): average(name) for name in names}
-    warps = sum(stalls.values()) or 1.0
+    warps = sum(stalls.values()) or 1.0  # resident warps per issued instruction
     return KernelCounters(
         name,
         len(rows),

@@ -24,7 +24,8 @@ HINTS = {
     "perf": "install Linux's perf (Debian: `apt install linux-perf`)",
     "ncu": "install NVIDIA Nsight Compute, which the CUDA toolkit includes, and put `ncu` on the PATH",
 }
-BUSY = 0.6  # of a unit's peak rate from which on it bounds a kernel
+# The share of its peak rate at which a unit bounds a kernel, and the difference below which two shares are alike.
+MIN_BUSY, MAX_DIFFERENCE = 0.6, 0.1
 FAST_RATE, SLOW_RATE = 2.0, 1.0  # in instructions per cycle
 MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
 
@@ -36,7 +37,7 @@ def profile(case, files):
     """
     if devices.of(case).CEILING_DEVICE == "cuda":
         return lines_on_kernels(count_kernels(case, files))
-    path = find("perf", case, files)
+    path = find_profiler("perf", case, files)
     with tempfile.TemporaryDirectory() as folder, hold_machine(case), lease_devices(case) as leases:
         log = Path(folder, "counters.csv")
         count_by_perf(case, files, path, log, leases)
@@ -45,11 +46,11 @@ def profile(case, files):
 
 def count_kernels(case, files):
     """The KernelCounters of a case on a GPU, longest first. Raises LadderError as `profile` does."""
-    return kernel_counters.count(case, files, find("ncu", case, files))
+    return kernel_counters.count(case, files, find_profiler("ncu", case, files))
 
 
-def find(tool, case, files):
-    """The path of the profiler of a case. Raises LadderError without it, and if the case can't run."""
+def find_profiler(tool, case, files):
+    """The path of the profiler `tool`. Raises LadderError without it, and if the case can't run."""
     soundness.require_sound(case)
     require_preconditions(case, files[1])
     if path := shutil.which(tool):
@@ -98,13 +99,13 @@ def lines_on_counts(values):
         f"{misses:.2g} misses of the last cache and {branches:.2g} mispredicted branches in 1000 instructions",
     ]
     if branches >= MANY_MISSES:
-        return [*lines, "Mispredicted branches bound it: replace branches in the innermost loops."]
+        return [*lines, "It is bound by mispredicted branches: replace branches in the innermost loops."]
     if misses >= MANY_MISSES and rate < FAST_RATE:
-        return [*lines, "Memory bounds it: use data again while they are in a cache, or move fewer bytes."]
+        return [*lines, "It is memory-bound: reuse data while they are in a cache, or move fewer bytes."]
     if rate >= FAST_RATE:
-        return [*lines, "The execution of instructions bounds it: use wider vectors, FMAs, or fewer instructions."]
+        return [*lines, "It is bound by its instructions: use wider vectors, FMAs, or fewer instructions."]
     if rate < SLOW_RATE:
-        return [*lines, "Latency bounds it, of dependent operations or of the inner caches: use independent sums."]
+        return [*lines, "It is latency-bound, by dependent operations or the inner caches: use independent sums."]
     return [*lines, "No single cause stands out; `perf record` shows where the time goes."]
 
 
@@ -113,7 +114,7 @@ def lines_on_kernels(kernels):
     total = sum(kernel.seconds for kernel in kernels)
     longest = kernels[0]
     bound = bottleneck(max(longest.issue, *longest.pipes.values()), max(longest.memories.values()))
-    return [*(line_on_kernel(kernel, total) for kernel in kernels), f"{bound} bounds {longest.kernel}."]
+    return [*(line_on_kernel(kernel, total) for kernel in kernels), f"{longest.kernel} is {bound}."]
 
 
 def line_on_kernel(kernel, total):
@@ -133,9 +134,9 @@ def percent(share):
 
 
 def bottleneck(compute, memory):
-    """What bounds a kernel with these shares of the peaks."""
-    if max(compute, memory) < BUSY:
-        return "Latency (too few warps, or each waits for its own results)"
-    if abs(compute - memory) < 0.1:
-        return "Arithmetic and memory alike"
-    return "The rate of arithmetic or of other instructions" if compute > memory else "Memory or a cache"
+    """What bounds a kernel that uses these shares of its peak rates, as a predicate."""
+    if max(compute, memory) < MIN_BUSY:
+        return "latency-bound: too few warps, or each waits for its own results"
+    if abs(compute - memory) < MAX_DIFFERENCE:
+        return "bound by arithmetic and memory alike"
+    return "bound by arithmetic or other instructions" if compute > memory else "bound by memory or a cache"

@@ -50,5 +50,5 @@ class SilentProgress(Progress):
 
 
 def percent(fraction):
-    """A precision in per cent; above 100 % it says nothing."""
+    """A fraction in per cent, with two digits; from 1 on, only that it is more than 100 %."""
     return f"{100 * fraction:.2g} %" if fraction < 1 else "more than 100 %"

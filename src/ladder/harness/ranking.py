@@ -27,14 +27,14 @@ from ladder.statistics.verdicts import THRESHOLD, compare
 
 # Turns between two looks at the precision: one in each order of the cases.
 TURNS_PER_BLOCK = 2
-# A target is out of reach if the width that is expected at the limits exceeds it by this factor, since that is a guess.
+# A target is out of reach if the width expected at the limits, which is only a guess, exceeds it by this factor.
 OUT_OF_REACH_FACTOR = 2
-# The part of a block's time that must be left for another one until each case has `Limits.processes`, because the first
+# Until each case has `Limits.processes`, another block begins if this share of the last block's time is left: the first
 # block is slower than later ones.
 EARLY_BLOCK_SHARE = 0.5
-# Processes of each case from which on its interval is known and it gets a verdict; that of two says nothing.
+# The minimum number of processes of a case for its interval and its verdict; the interval of two says nothing.
 VERDICT_PROCESSES = 3
-# Processes from which on widths are extrapolated; with fewer, a single slow process determines the width.
+# The minimum number of processes for extrapolating widths; with fewer, a single slow process determines the width.
 EXTRAPOLATION_PROCESSES = 10
 # The message if the time is up before a verdict.
 TOO_FEW_PROCESSES = (
@@ -97,7 +97,7 @@ class Ranking:
 
     @property
     def measured(self):
-        """The cases that have results and haven't failed, fastest first, and last those that are wrong elsewhere."""
+        """The cases that have results and haven't failed, fastest first, but those with a warning last."""
         return sorted(
             filter(self.results.get, self.remaining),
             key=lambda case: (case in self.warnings, self.summary(case).median),
@@ -163,8 +163,8 @@ class Ranking:
         """Whether a baseline and another case remain."""
         return self.baseline is not None and len(self.remaining) > 1
 
-    def state(self, precision):
-        """A precision in words."""
+    def describe_precision(self, precision):
+        """A precision, as `precision()` returns it, in words."""
         if self.is_comparison:
             return f"{difference(precision)} would be detected"
         return f"medians known within {percent(precision)}" if precision < 1 else "medians not known within 100 %"
@@ -173,10 +173,9 @@ class Ranking:
 def rank(ranking, files, report, launcher=None):
     """Measure the cases of a ranking, which keeps the results so far if it is interrupted.
 
-    The caller holds the machine.
-    `files` is {case: (paths of data, path of the reference)}. `report` has the methods `say(sentence)`,
-    `say_once(sentence)` and `update(ranking)`, which is called after each group of processes. A case that fails is
-    dropped. Raises LadderError if every case fails.
+    The caller holds the machine. `files` is {case: (paths of data, path of the reference)}. `report` has the methods
+    `say(sentence)`, `say_once(sentence)` and `update(ranking)`, which is called after each group of processes. A case
+    that fails is dropped. Raises LadderError if every case fails.
     """
     protocol = ranking.limits.protocol()
     for case in filter(compilation.is_needed, ranking.remaining):
@@ -191,13 +190,13 @@ def rank(ranking, files, report, launcher=None):
         for case, sentence in ranking.warnings.items():
             report.say(f"{ranking.labels[case]}: {sentence}")
         start = partial(start, protocol=protocol)
-        began, count = time.monotonic(), TURNS_PER_BLOCK
+        start_time, count = time.monotonic(), TURNS_PER_BLOCK
         while ranking.end is None:
             block_start = time.monotonic()
             measure_block(ranking, min(count, ranking.turns_left), files, start, leases, launcher, report)
             require_comparable(ranking)
             now = time.monotonic()
-            ranking.end = reason_to_end(ranking, began + ranking.limits.cap - now, now - block_start)
+            ranking.end = reason_to_end(ranking, start_time + ranking.limits.cap - now, now - block_start)
             missing_turns = min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)
             if ranking.end and missing_turns > 0:
                 report.say_once(TOO_FEW_PROCESSES)
@@ -260,7 +259,7 @@ def require_comparable(ranking):
 def reason_to_end(ranking, seconds_left, block_seconds):
     """Why measuring ends now, as a sentence; None if it goes on. A block of turns takes `block_seconds`."""
     limits, count, precision = ranking.limits, ranking.processes, ranking.precision()
-    target = ranking.state(limits.detect)
+    target = ranking.describe_precision(limits.detect)
     if count >= limits.processes and precision <= limits.detect:
         return f"The target is reached: {target}."
     if count < limits.processes:
@@ -272,7 +271,7 @@ def reason_to_end(ranking, seconds_left, block_seconds):
     expected = expected_precision(precision, count, later_count)
     if count >= EXTRAPOLATION_PROCESSES and expected > OUT_OF_REACH_FACTOR * limits.detect:
         processes = pluralize(later_count, "process")
-        return f"The target is out of reach: {target}. With {processes}, {ranking.state(expected)}."
+        return f"The target is out of reach: {target}. With {processes}, {ranking.describe_precision(expected)}."
     return None
 
 

@@ -46,8 +46,8 @@ class RankingProgress(Progress):
                 self.say(f"{label}: {median}, {rate}{share_text}; {result}.")
         if (count := ranking.processes) > self.processes and count > 1:
             self.processes = count
-            state, target = ranking.state(ranking.precision()), ranking.state(ranking.limits.detect)
-            self.show(f"{pluralize(count, 'process')} of each case: {state}. Target: {target}.")
+            precision, target = map(ranking.describe_precision, (ranking.precision(), ranking.limits.detect))
+            self.show(f"{pluralize(count, 'process')} of each case: {precision}. Target: {target}.")
 
 
 def row(ranking, case, rate):
@@ -76,7 +76,7 @@ def table(ranking, rate):
     if not rows:
         return []
     head = [*HEADINGS, *(HEADINGS_OF_RATIO if has_baseline else ())]
-    lines = list(terminal.table(*terminal.with_text(head, rows)))
+    lines = list(terminal.table(*terminal.drop_empty_columns(head, rows)))
     if has_baseline:
         lines.append(f"Ratios are times divided by that of {ranking.labels[ranking.baseline]}.")
         lines.append("A ratio is the median over all pairs of processes, not the quotient of the medians above.")

@@ -1,4 +1,4 @@
-"""A session of the verb `run`: from the words of its command line to the printed ranking and the exit status."""
+"""A session of the verb `run`: from the words of its command line to the printed ranking."""
 
 from functools import partial
 

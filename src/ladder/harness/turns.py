@@ -24,11 +24,11 @@ from ladder.harness.workers import Worker
 from ladder.machine import cpus, description, nvidia, revision
 from ladder.records import kinds, record
 
-# Seconds after which the threads of a worker sleep that has been timed: those of OpenBLAS wait actively for 30 ms.
+# Seconds to wait after a worker was timed, until its threads sleep: those of OpenBLAS spin for 30 ms.
 SETTLING_SECONDS = 0.1
-# The memory that a worker may need, in sizes of its case's arrays, which it has on the host and on the device.
+# The memory that a worker may need, in multiples of the size of its case's arrays, which are on host and device.
 MEMORY_FACTOR = 4
-# The first turns, in which the energy is measured if the protocol says so: it takes more than a second.
+# The number of turns, from the first on, that measure the energy if the protocol says so: it takes over a second.
 ENERGY_TURNS = 3
 
 
@@ -48,7 +48,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     origins = {case: (fingerprint(case), revision.of_files(code_paths(case))) for case in cases}
     results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
     granted = granted or cpus.cores()
-    # A group is prepared while the one before it is checked; a block beside others has its part of the memory.
+    # Half, because a group is prepared while the one before it is checked. A job with some of the cores gets its share.
     memory = free_memory() / 2 * min(1, granted / cpus.cores())
     start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
     with hold_machine(*cases):
@@ -56,7 +56,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             precompile(case, protocol, prelude)
         with lease_devices(*cases) as leases:
             clocks = partial(devices.of(cases[0]).clocks, leases)
-            began, clocks_before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
+            started, clocks_before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
             turns = group_processes(turn_order(cases, protocol["processes"]), launcher, memory, granted)
             is_alone = partial(starts_alone, launcher=launcher)
             stages = measure_groups(turns, jobs, start, leases, results, walls, is_alone)
@@ -73,7 +73,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             "description": machine_description,
             "sources": sources,
             "source": revision.combine(origin, revision.of_files(code_paths(case))),
-            "started": began,
+            "started": started,
             "wall": walls[case],
             "clocks": {"before": clocks_before, "after": clocks_after},
         }
@@ -94,8 +94,9 @@ def turn_order(cases, count):
 
 
 def group_processes(processes, launcher, memory, cores=None):
-    """Lists of (turn, case) that run together: at most as many ranks as `cores`, by default this process's, and as
-    `memory` bytes hold.
+    """Yield lists of (turn, case) that run together: at most `cores` ranks, whose arrays fit into `memory` bytes.
+
+    By default `cores` are those of this process.
     """
     cores = cores or cpus.cores()
     group, ranks, required = [], 0, 0
@@ -110,7 +111,7 @@ def group_processes(processes, launcher, memory, cores=None):
 
 
 def starts_alone(case, launcher):
-    """Whether a worker of a case must not start before others have ended."""
+    """Whether a worker of a case may start only once all others have ended."""
     count = 2 * max(1, cpus.cores() // case.ranks)  # a group starts while the one before it checks
     return not devices.of(case).can_start_together(case, launcher, count)
 
@@ -128,7 +129,7 @@ def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda 
 
     The processes of a group prepare at once, are timed one by one, and then check at once; meanwhile those of the next
     group start and prepare, unless `is_alone` of a case says that it must not. None does anything while one is timed.
-    Returns the seconds by stage.
+    Adds the seconds of timing to `walls`, {case: seconds}, and returns the seconds by stage.
     """
     checking, preparing = [], []  # of (case, Worker)
     stages = StageTimer()

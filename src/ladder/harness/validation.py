@@ -87,8 +87,9 @@ def random_sum_factor(length: int, dtype: DTypeLike) -> float:
     are a random walk, and each is rounded. Given the walk, the error is normal; its variance is that of a rounding
     times the sum of squared partial sums. This sum, in units of `length` times the squared root, exceeds x with a
     probability of about exp(-pi^2 x / 8) (Cameron and Martin, The Wiener Measure of Hilbert Neighborhoods, 1944). So
-    the error exceeds t of its units with probability exp(-pi t / 2), here FALSE_ALARM. The roundings of the products
-    are added. For short sums, k u |a|.|b| is smaller: |a|.|b| is at most sqrt(k) times the root (Cauchy-Schwarz).
+    the error exceeds t ROUNDING_DEVIATION u sqrt(length) times the root with a probability below 2 exp(-pi t / 2), here
+    FALSE_ALARM. The roundings of the products are added. For short sums, k u |a|.|b| is smaller: |a|.|b| is at most
+    sqrt(k) times the root (Cauchy-Schwarz).
 
     In a precision of tensor cores, rounding the operands adds errors of random signs to the products, and truncating
     them adds a mean error of equal size: three times their unit. This does not hold for tf32x3, whose operands are as

@@ -12,7 +12,7 @@ CPUS = Path("/sys/devices/system/cpu")
 UNITS = {"K": 2**10, "M": 2**20}
 # Bytes assumed for the last level and for an L2 cache if Linux reports none.
 DEFAULT_LAST_LEVEL, DEFAULT_L2 = 32 * 2**20, 2 * 2**20
-# The bytes of a flush that its calling thread writes at most, unless it has no CPU for other threads.
+# The maximum bytes that the calling thread of a flush writes, unless it has no CPU for other threads.
 CALLER_BYTES = 64 * 2**20
 # Linux's names of the kinds of caches, and the letters that mark them in a cache's name, such as L1d.
 KIND_LETTERS = {"Data": "d", "Instruction": "i", "Unified": ""}
@@ -67,8 +67,9 @@ def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     """A function that flushes these CPUs' private caches and, together with other processes, the shared ones.
 
     A thread on each CPU writes a buffer of twice the L2 cache, and sleeps otherwise. The processes write twice the last
-    level: each caller up to CALLER_BYTES of it, its threads the rest. The caller writes last, so that it is awake when
-    the timed call begins: Linux might wake it on a CPU that a thread of the timed call needs, which costs milliseconds.
+    level, or CALLER_BYTES if that is more: each caller up to CALLER_BYTES, its threads the rest. The caller writes
+    last, so that it is awake when the timed call begins: Linux might wake it on a CPU that a thread of the timed call
+    needs, which costs milliseconds.
     """
     import numpy as np  # here, because most commands only read the caches' sizes
 

@@ -18,7 +18,7 @@ def digest(text: str) -> str:
 
 
 def host() -> str:
-    """The digest of this host, another one after each start."""
+    """The digest of this host, which changes at each boot."""
     parts = [platform.node()]
     for path in ID_FILES:
         with suppress(OSError, ValueError):

@@ -149,8 +149,8 @@ def reason(log: Path | str) -> str:
             "The log is empty: was the job killed, did it exceed its time limit, or was its record deleted? "
             "`snakemake measurements` measures it again."
         )
-    _, harness, sentence = text.rpartition("ladder measure: ")
-    last = sentence if harness else text.splitlines()[-1]
+    _, prefix, sentence = text.rpartition("ladder measure: ")
+    last = sentence if prefix else text.splitlines()[-1]
     line = textwrap.shorten(last, 400, placeholder=" ...")
     return "".join(character if character.isprintable() else "?" for character in line)
 

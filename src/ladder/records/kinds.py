@@ -11,15 +11,15 @@ from ladder.errors import LadderError
 from ladder.records import campaigns, documents
 
 
-def require_published_kind(label: str, description: Mapping[str, Any], replaced: Path | None = None) -> None:
+def require_published_kind(label: str, description: Mapping[str, Any], replaced_folder: Path | None = None) -> None:
     """Refuse a described machine whose hardware isn't that of what is published under its label. Raises LadderError.
 
-    `replaced` is a published folder that no longer counts.
+    `replaced_folder` is a published folder that is about to be replaced, so that it doesn't count.
     """
     machines = campaigns.PUBLISHED.parent.glob("*/machine.json")
     for path in sorted([*machines, *campaigns.PUBLISHED.glob("*/machine.json")]):
         publication = documents.read(path, "publication")
-        if publication["machine"] != label or path.parent == replaced:
+        if publication["machine"] != label or path.parent == replaced_folder:
             continue
         published, measured = hardware(publication["description"]), hardware(description)
         names = [name for name in measured.keys() & published.keys() if measured[name] != published[name]]

@@ -35,9 +35,8 @@ def mount_of(path: Path | str) -> tuple[str, set[str]]:
     for line in lines:
         mount, _, file_system = line.partition(" - ")
         point = re.sub(r"\\(\d{3})", lambda escape: chr(int(escape[1], 8)), mount.split()[4])
-        if len(point) >= len(longest_point) and path.is_relative_to(
-            point
-        ):  # a later mount at the same point hides earlier ones
+        # A later mount at the same point hides earlier ones.
+        if len(point) >= len(longest_point) and path.is_relative_to(point):
             kind, _, options = file_system.split(" ", 2)
             result, longest_point = (kind, {*mount.split()[5].split(","), *options.split(",")}), point
     return result

@@ -1,6 +1,6 @@
 """Shares, and times with their intervals, as rankings and verdicts print them in a terminal."""
 
-from ladder.quantities import PREFIXES, SMALL, digits, scale_of, seconds
+from ladder.quantities import PREFIXES, TIME_PREFIXES, digits, scale_of, seconds
 
 NONE, UNKNOWN = "–", "unknown"
 MAX_PRINTED_SPAN = (
@@ -17,7 +17,7 @@ def seconds_with_interval(ratio):
     """A time and its interval in the same unit, which may be UNKNOWN."""
     if not is_narrow(ratio):
         return f"{seconds(ratio.value)} [{UNKNOWN}]"
-    scale = scale_of(ratio.value, SMALL)
+    scale = scale_of(ratio.value, TIME_PREFIXES)
     value, low, high = (digits(number / scale) for number in (ratio.value, ratio.low, ratio.high))
     return f"{value} {PREFIXES[scale]}s [{low}, {high}]"
 

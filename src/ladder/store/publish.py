@@ -59,7 +59,7 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
         )
     frames = merge(kept_tables, collect_tables(add_published(plans, published_tables, measured)))
     records.sort(key=lambda entry: entry["started"])
-    kinds.require_published_kind(machine, records[-1]["description"], replaced=None if keep else folder)
+    kinds.require_published_kind(machine, records[-1]["description"], replaced_folder=None if keep else folder)
     commits = [
         commit for *_, commit in dict.fromkeys(keys_of(kept_tables["samples"], [*collect.CASE_COLUMNS, "commit"]))
     ]

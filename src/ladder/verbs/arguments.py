@@ -107,11 +107,7 @@ def write_json(path, document):
 
 def data_paths(folder, *cases):
     """The folders of the cases' data sets, {name: path below `folder`}. Raises LadderError for an incomplete case."""
-    from ladder.catalogue import (  # here, because most verbs don't need them
-        datasets,
-        soundness,
-        trial,
-    )
+    from ladder.catalogue import datasets, soundness, trial  # here, because most verbs don't need them
 
     for case in cases:
         soundness.require_sound(case)
@@ -130,7 +126,7 @@ def reference_path(folder, case):
 
 
 def add_json(parser):
-    """Add the option with which a verb prints what it found as JSON."""
+    """Add the option with which a verb prints its results as JSON."""
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file or, without one, to standard output"
     )

@@ -28,10 +28,10 @@ def run(options):
         print_json(options, {"workload": options.workload, "results": documents})
         return
     is_detailed = bool(filters or options.all)
-    is_only = len(stored) == 1
+    is_only_machine = len(stored) == 1
     for machine, items in rankings.items():
         if items:
-            print(*lines(options.workload, stored[machine], items, is_detailed, is_only), sep="\n", end="\n\n")
+            print(*lines(options.workload, stored[machine], items, is_detailed, is_only_machine), sep="\n", end="\n\n")
     detailed = [item for items in rankings.values() for item in (items if is_detailed else items[-1:])]
     if options.machine and not all(map(ranking_notes.is_paired, detailed)):
         for line in campaigns_elsewhere(options.workload, detailed, stored):
@@ -45,8 +45,8 @@ def campaigns_elsewhere(workload, detailed, stored):
     return ranking_notes.campaigns_elsewhere(detailed, rankings)
 
 
-def lines(workload, machine_results, rankings, is_detailed, is_only):
-    """The lines about a machine: every ranking, or else a summary and, of a machine alone, the largest ranking."""
+def lines(workload, machine_results, rankings, is_detailed, is_only_machine):
+    """The lines about a machine: every ranking, or else a summary and, if it is the only one, the largest ranking."""
     machine = machine_results.machine
     yield f"{workload} on {machine}" + f": {machine_results.processors}" * bool(machine_results.processors)
     yield ""
@@ -54,7 +54,7 @@ def lines(workload, machine_results, rankings, is_detailed, is_only):
     if not is_detailed and len(rankings) > 1:
         yield from ranking_text.summary(rankings)
         yield ""
-        rankings = rankings[-1:] if is_only else []
+        rankings = rankings[-1:] if is_only_machine else []
     for item in rankings:
         yield from ranking_text.details(item)
         yield from ranking_notes.footer(item)

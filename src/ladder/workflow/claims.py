@@ -33,7 +33,7 @@ class Claims:
 
     @functools.cached_property
     def about(self):
-        """What a campaign that is continued must agree in."""
+        """The facts that must be the same in a campaign that is continued."""
         source = revision.current()
         gpus = sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus())
         return {"machine": self.study.machines[0], "host": identity.host(), "gpus": gpus} | source
@@ -46,8 +46,8 @@ class Claims:
 
     @functools.cached_property
     def blocks(self):
-        """{name: [Planned]}: the experiments of one machine that share cases, directly or through others."""
-        groups = []  # of ([(machine, experiment)], {(machine, key): Planned})
+        """{name: [PlannedCase]}: the experiments of one machine that share cases, directly or through others."""
+        groups = []  # of ([(machine, experiment)], {(machine, key): PlannedCase})
         for item in self.plan.cases:
             name, key = (item.machine, item.experiment), (item.machine, item.case.key)
             connected = [group for group in groups if name in group[0] or key in group[1]]
@@ -72,7 +72,7 @@ class Claims:
         return [f"{campaigns.FOLDER}/{wildcards.campaign}/blocks/{name}.json" for name in self.blocks]
 
     def items(self, wildcards):
-        """The Planned cases of a block; ends the run for an unknown one."""
+        """The PlannedCases of a block; ends the run for an unknown one."""
         if wildcards.block not in self.blocks:
             stop(f"The claims have no block {wildcards.block}. They have: {', '.join(self.blocks)}.")
         return self.blocks[wildcards.block]

@@ -50,10 +50,9 @@ class Commands:
 def set_variables(plan, workflow):
     """Set the environment variables of this process that its jobs inherit.
 
-    If they were in the rules' commands or parameters, moving the folder or changing a cluster's prelude would cause all
-    cases to be measured again, as would a switch between this machine and a cluster to most other rules, and blanks in
-    the project's path would split words. Ends the run if LADDER_COMMIT isn't
-    a commit.
+    If they were in the rules' commands or parameters, all cases would be measured again after a move of the folder or a
+    change of a cluster's prelude, most other rules would run again after a switch between this machine and a cluster,
+    and blanks in the project's path would split words. Ends the run if LADDER_COMMIT isn't a commit.
     """
     for name in BASH_VARIABLES:
         os.environ.pop(name, None)

@@ -37,8 +37,8 @@ def merged_config(config, workflow, root):
     """Snakemake's configuration of the workflow in the folder `root`, before its defaults.
 
     For a module it is a copy in which the keys of `config` override the project's own configuration, as those of
-    `--configfile` do otherwise. The command line's `--config` is the user's workflow's, and not read then. Ends the run
-    at a user's mistake.
+    `--configfile` do otherwise. The command line's `--config` belongs to the user's workflow, and isn't read then. Ends
+    the run at a user's mistake.
     """
     if is_embedded(workflow):
         if not isinstance(config, dict):

@@ -1,4 +1,4 @@
-"""What a user asks of the workflow: an unknown target, or name in a chapter, is a sentence with the nearest one."""
+"""Checks of what a user requests: an unknown target or name ends the run, with a sentence that suggests a known one."""
 
 import os
 import re

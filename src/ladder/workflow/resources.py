@@ -6,7 +6,7 @@ from ladder.catalogue import traits
 from ladder.planning import targets
 from ladder.workflow.study_plan import case_of
 
-# The jobs that profiles/ allow for a GPU at a time: one that takes as many `card` has a GPU to itself.
+# The jobs per GPU that profiles/ allow at a time; a job with this amount of the resource `card` has a GPU to itself.
 JOBS_PER_GPU = 2
 
 

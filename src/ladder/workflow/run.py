@@ -96,7 +96,7 @@ class Run:
             print(status.summary(self.status), end="", file=sys.stderr)
 
     def fail(self):
-        """As `end`, after a run with errors."""
+        """After a run with errors: have restored outputs rebuilt by the next run, then as `end`."""
         self.backdate_restored_outputs()
         self.end()
 

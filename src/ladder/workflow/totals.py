@@ -9,12 +9,12 @@ from ladder.planning import slurm
 from ladder.planning.targets import KINDS
 from ladder.workflow.study_plan import case_of, is_measurement
 
-MAX_REASONS = 3  # that are printed
+MAX_REASONS = 3  # for skipping cases; further ones are counted
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a job takes of the cluster: nodes, GPUs in total, hours at most, and the share of a node that it has."""
+    """What a job requests of the cluster: nodes, GPUs in total, maximum hours, and its share of each node."""
 
     nodes: int
     gpus: int
@@ -23,17 +23,17 @@ class Job:
 
     @property
     def node_hours(self):
-        """The hours at most of all its nodes."""
+        """The maximum node-hours; a share of a node counts as that share."""
         return self.nodes * self.share * self.hours
 
     @property
     def gpu_hours(self):
-        """The hours at most of all GPUs that it requests."""
+        """The maximum GPU-hours."""
         return self.gpus * self.hours
 
 
 def summary(plan, jobs, max_jobs=None):
-    """The lines that announce Snakemake's jobs on the nodes of a StudyPlan's cluster, of which it submits so many."""
+    """The lines that announce Snakemake's jobs on a StudyPlan's cluster, of which at most `max_jobs` run at a time."""
     by_kind = {kind: [] for kind in KINDS}
     for job in jobs:
         if kind := job.resources.get("kind"):  # the jobs on nodes
@@ -78,9 +78,9 @@ def kind_line(kind, jobs, target):
 
 
 def wall_line(jobs, max_jobs):
-    """The line on the wall time at most, if every job lasts as long as its limit.
+    """The line on the maximum wall time, if every job lasts as long as its limit.
 
-    The bound for more jobs than at a time is R. Graham's (Bounds on Multiprocessing Timing Anomalies, 1969).
+    For more than `max_jobs` jobs it is R. Graham's bound (Bounds on Multiprocessing Timing Anomalies, 1969).
     """
     max_jobs = min(max_jobs, len(jobs))
     sum_of_hours, longest = sum(job.hours for job in jobs), max(job.hours for job in jobs)
@@ -101,7 +101,7 @@ def hours(jobs):
 
 
 def sampling_hours(plan, jobs):
-    """The hours of sampling, after which the protocols of these measurements end it (`cap`)."""
+    """The hours after which the protocols of these measurements end their sampling: the sum of `cap`."""
     return sum(json.loads(plan.protocols[case_of(job.wildcards).key])["cap"] for job in jobs) / 3600
 
 
