@@ -40,7 +40,7 @@ __device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights
   }
 }
 
-// Write the digits of the first layer's weights to shared memory; returns the value of their last digit's unit.
+// Write the digits of the first layer's weights to shared memory; returns the value of a unit of digit 0.
 __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weights &weights) {
   block_atomic_max(shared.magnitudes, weights.magnitude());
   __syncthreads();
