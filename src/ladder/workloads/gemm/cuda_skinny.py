@@ -79,7 +79,7 @@ def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
     """The Plan of a product with a tiling."""
     a, b = operands(form, m, n, k)
     row = short + 16 // itemsize  # of the short operand in shared memory
-    blocks = WAVES * multiprocessors * (2 if short * itemsize <= 64 else 1)
+    blocks = WAVES * multiprocessors * (2 if short * itemsize <= 64 else 1)  # MIN_BLOCKS of the source
     if k <= short and k <= min(m, n):
         groups = ceil(n / WIDTH)
         rows = max(MIN_ROWS, ceil(m / ceil(blocks / groups)))

@@ -82,7 +82,7 @@ def product(form, tilings=TILES, stream_k=True):
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
     def prepare_launch(a_address, a_shape, b_address, b_shape, m, n, k):
-        """The kernels' launches for operands at these addresses, which tensor maps contain."""
+        """A function that launches the kernels for operands at these addresses, which tensor maps contain."""
         operands = (a_address, a_shape), (b_address, b_shape)
         unaligned = tuple(not persistent.is_aligned(address, shape[1], ITEMSIZE) for address, shape in operands)
         tiling, (blocks, split_tiles, _) = best_tiling(m, n, k, unaligned)

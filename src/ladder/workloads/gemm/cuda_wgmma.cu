@@ -30,7 +30,7 @@
 #include "ptx/mbarrier.cuh"
 #include "ptx/wgmma.cuh"
 
-constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
+constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;  // of warpgroups that multiply
 #include "stream_k.cuh"
 
 constexpr int THREADS = MULTIPLIERS + PRODUCERS;

@@ -119,7 +119,7 @@ class Layout(NamedTuple):
     X is op(A) and Y op(B)^T, or the other way round if `swapped`; then the sums are the transposed result.
     """
 
-    kernel: str  # the end of its name
+    kernel: str  # the suffix of the kernels' names
     swapped: bool
     x_along_k: bool  # whether X is contiguous along k; else it lies across k, as (k, rows)
     y_along_k: bool
@@ -175,7 +175,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
     def prepare_launch(x, y, rows, columns, k):
-        """The kernels' launches for operands at these addresses, which tensor maps contain."""
+        """A function that launches the kernels for operands at these addresses, which tensor maps contain."""
         tiling, (clusters, split_tiles, _) = best_tiling(rows, columns, k)
         cluster = tiling.get("cluster", 1)
         _, (threads,), shared = variant.geometry({"m": rows, "n": columns}, **tiling)

@@ -71,7 +71,7 @@ def _accumulate(builder, vectors, depth, count, step, multiply_add, starts=(), s
     """`count` sums over 0 ≤ k < depth. multiply_add(k, pointers, sums, mask) adds `step` products, masked or not.
 
     `starts` are pointers for k = 0 that advance by `strides` after each step. The main loop takes several steps at a
-    time, with sums of their own.
+    time, each with its own sums.
     """
     copies = max(1, SUMS // count)
 
