@@ -1,4 +1,4 @@
-"""Test comparisons with themselves: of equal cases, which must not differ, and of a case with a slowed copy.
+"""Test the comparison of cases: equal cases must not differ, and a slowed copy should be detected.
 
     python benchmarks/aa.py [--device host|cuda] [--same 100] [--planted 10]
 
@@ -54,7 +54,7 @@ def outcome(verdict):
 
 
 def verdicts(a, b, count, **limits):
-    """Yield the verdicts of `count` comparisons and print each; `limits` has arguments that limit its pairs."""
+    """Yield the verdicts of `count` comparisons and print each; `limits` are arguments of `compare_cases`."""
     for i in range(1, count + 1):
         comparison = compare_cases(a, b, samples=SAMPLES, **limits)
         verdict = comparison.verdict
@@ -70,7 +70,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=CASES, default="host", help="what the cases run on (default: host)")
     parser.add_argument("--same", type=int, help="comparisons of a case with itself")
-    parser.add_argument("--planted", type=int, help=f"comparisons with one that is {SLOWDOWN_PERCENT} % slower")
+    parser.add_argument("--planted", type=int, help=f"comparisons with a copy that is {SLOWDOWN_PERCENT} % slower")
     parser.add_argument("--pairs", type=int, help="pairs of processes of each comparison of equals")
     options = parser.parse_args()
     plain, slower = map(parse_key, CASES[options.device])

@@ -23,7 +23,7 @@ from ladder.records import locks
 
 CASE = parse_key("gemm/cuda_shared/form=nn,m=128,n=128,k=96,dtype=float32,source=random,seed=1,cache=warm,block=16")
 LAUNCHES = 200
-SLACK = 2  # how long the GPU waits before a batch begins, in times that the host took to queue the batch
+SLACK = 2  # the GPU's wait before a batch begins, as a multiple of the host's time to queue the batch
 SINGLE_TIMINGS, BATCH_TIMINGS = 500, 20  # timings of a single launch, and of a batch
 MAX_DIFFERENCE = 0.1  # relative
 

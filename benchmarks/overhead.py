@@ -36,7 +36,7 @@ def configuration(cases):
 
 
 def snakemake(folder, cases, *options):
-    """Seconds of a run of the pipeline on some number of cases, in an empty folder."""
+    """Seconds of a run of the pipeline on `cases` cases, in an empty folder."""
     config = folder / "config/config.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(json.dumps(configuration(cases)), encoding="utf-8")

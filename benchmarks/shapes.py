@@ -3,14 +3,14 @@
     python benchmarks/shapes.py --seed 1 [--workload gemm] [--device host] [--count 24] [--threads 1] [--csv shapes.csv]
     python benchmarks/shapes.py --seed 1 2 3 4 5 --device cuda --sizes >shapes.yaml
 
-Sizes are drawn log-uniformly from the seed: of a product within the limits on its sides, its FLOPs and its bytes, with
-each form and each type equally often. Fresh processes of the harness measure the variants of a shape in turns, with all
-checks and with cold caches, and the fastest of the project's variants by the first half of its processes is compared by
-the second, so that a lucky choice doesn't win. A ratio is the library's time over that of this variant: above 1 the
-variant is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes
-with the lowest ratios, and those classes of shapes whose interval is below 1.
+Sizes are drawn log-uniformly from the seed, within limits on a product's sides, FLOPs and bytes; each form and each
+type comes equally often. Fresh processes of the harness measure the variants of a shape in turns, with all checks and
+with cold caches. Every second process chooses the fastest of the project's variants, and the others compare it with
+the library, so that a lucky choice doesn't win. A ratio is the library's time over that of this variant: above 1
+the variant is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes
+with the lowest ratios, and which classes of shapes have an interval below 1 ("loses").
 
-With `--math tf32` products of float32 by tensor cores are compared instead. With `--sizes` nothing is measured: the
+With `--math tf32`, products in float32 on tensor cores are compared instead. With `--sizes` nothing is measured: the
 shapes are printed as sizes of an experiment, as in `config/shapes.yaml`.
 """
 
@@ -79,7 +79,7 @@ def draw_shape(generator, workload, device, form, dtype):
 
 
 def is_within_limits(workload, device, sides, itemsize):
-    """Whether a shape is neither too small to tell much, nor too large for a benchmark of many shapes."""
+    """Whether a shape is large enough to measure more than overhead, and small enough to measure many of them."""
     if workload == "gemv":
         return MIN_BYTES <= itemsize * math.prod(sides) <= MAX_BYTES[device]
     m, n, k = sides
@@ -102,14 +102,14 @@ def contenders(workload, device, sizes, tuning):
     """The case of the library with its tuning, and those of the project's variants in the same precision."""
     names, library = CONTENDERS[workload, device]
     shared = {name: value for name, value in tuning.items() if name == "threads"}
-    first = Case(workload, library, sizes, tuning, "cold", {})
+    library_case = Case(workload, library, sizes, tuning, "cold", {})
     cases = [Case(workload, name, sizes, shared, "cold", {}) for name in names]
     possible = [case for case in cases if not traits.beyond_limits_reason(case)]
-    return [first, *(case for case in possible if traits.precision(case) == traits.precision(first))]
+    return [library_case, *(case for case in possible if traits.precision(case) == traits.precision(library_case))]
 
 
 class Sentences(Progress):
-    """The progress of a ranking, of which only sentences are printed."""
+    """Progress that prints sentences, but not the state of the ranking."""
 
     def update(self, ranking):
         pass
@@ -134,7 +134,7 @@ def classes(sizes):
 
 
 def describe(result):
-    """A line on a shape."""
+    """A line about a shape: form, sides, type, best variant, and ratio with its interval."""
     form = result.sizes.get("form", "")
     shape = " x ".join(str(result.sizes[name]) for name in ("m", "n", "k") if name in result.sizes)
     return (
@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--count", type=int, default=24, help="shapes of a seed (default: 24)")
     parser.add_argument("--threads", type=int, default=1, help="on the host (default: 1)")
     parser.add_argument("--math", choices=("default", "tf32"), default="default", help="of products on a GPU")
-    parser.add_argument("--csv", help="a file for a row of each shape")
+    parser.add_argument("--csv", help="write a row for each shape to this CSV file")
     parser.add_argument("--sizes", action="store_true", help="print the shapes as YAML, and measure nothing")
     options = parser.parse_args()
     shapes = [sizes for seed in options.seed for sizes in draw(options.workload, options.device, seed, options.count)]

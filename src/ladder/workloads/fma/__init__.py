@@ -19,7 +19,6 @@ from ladder.harness.validation import compare, unit_roundoff
 RUNGS = {
     "cuda": "several recurrences in the registers of each GPU thread",
 }
-# The ceiling that the results set.
 CEILING = "multiply-adds"  # can raise the ceiling `flops`, which another workload sets
 SIZES = {"elements": int, "length": int, "dtype": ("float64", "float32"), "seed": 1}
 

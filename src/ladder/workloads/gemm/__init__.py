@@ -70,10 +70,10 @@ SENSITIVITY = [
 # Up to this number of FMAs, m n k, every element is recomputed; beyond, sampled rows and projections of all elements.
 MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_ROWS = 8
-TILE_ELEMENTS, MAX_TILE_COLUMNS = 2**18, 2**12  # of temporary arrays, which fit the caches
-# The function of a matrix that leaves its values, where bounds need np.abs or np.square of them.
+TILE_ELEMENTS, MAX_TILE_COLUMNS = 2**18, 2**12  # of a temporary array, which then fits in a cache
+# The identity, for products of the values themselves; bounds need products of f(values), f = np.abs or np.square.
 VALUE = np.positive
-MIN_TERMS = 9  # below it `random_sum_factor` bounds a single sum, but not a sum of many such sums
+MIN_TERMS = 9  # of shorter sums, `random_sum_factor` bounds a single one, but not a sum of many of them
 
 
 def refuse(sizes: Sizes) -> str | None:
@@ -128,7 +128,7 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
 
 
 def crop(images, shape, round):
-    """The first columns of `shape[0]` images, scaled to [0, 1], starting at a different one each round."""
+    """The first columns of `shape[0]` images, scaled to [0, 1], starting at a different image each round."""
     rows, columns = shape
     start = round * 17
     index = np.arange(start, start + rows) % len(images)
@@ -191,7 +191,7 @@ def check(
 
 
 def compare_with_integers(out, bits):
-    """The Check that all elements are multiples of 4**-bits: that of the first rows where some aren't."""
+    """The Check that all elements are multiples of 4**-bits, by blocks of rows: of the first that fails, or last."""
     count = max(1, TILE_ELEMENTS // out.shape[1])
     for start in range(0, len(out), count):
         scaled = out[start : start + count].astype(np.float64) * 4.0**bits
@@ -269,8 +269,8 @@ def sums(a, b, c, signs, a_rows, functions):
 def projections(name, computed, projected, k, n, precision):
     """The Checks of a projection: one for any data, and one for products of random signs.
 
-    Bounds include NumPy's rounding. `name` is what an element of the projection sums, `n` elements: a `row` or a
-    `column`; `projected` are the `sums` by their functions.
+    Bounds include NumPy's rounding. An element of the projection sums the `n` elements of a `row` or a `column` of out,
+    as `name` says; `projected` has the expected projections of `sums` by their functions.
     """
     check_factor = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
     bound = (product_factor(k + 1, precision) + check_factor) * projected[np.abs]

@@ -1,6 +1,6 @@
 /* The three nested loops of openmp.py in C, for comparison: out (m, n) = op(A) (m, k) op(B) (k, n) + C (m, n). REAL is
-   double or float. PRODUCT defines the function of a form: A_INDEX is the index of element (i, p) of op(A), B_INDEX that
-   of (p, j) of op(B), and RESULT the element of out. */
+   double or float. PRODUCT defines the function of a form: A_INDEX is the index of element (i, p) of op(A), B_INDEX
+   that of (p, j) of op(B), and RESULT the element of out. */
 #define PRODUCT(name, A_INDEX, B_INDEX, RESULT)                                                    \
     void name(const REAL *a, const REAL *b, REAL *out, const REAL *c, long m, long n, long k)      \
     {                                                                                              \

@@ -1,21 +1,21 @@
 // GEMM in float32 without tensor cores, by persistent blocks: compute capability 9.0 only. It is a producer-consumer
 // pipeline: one thread copies tiles to shared memory with the Tensor Memory Accelerator (TMA), the warps multiply.
 //
-// Both operands lie across k, X (k, m) and Y (k, n): pack() transposes those that don't. So a lane loads neighbouring rows
-// and columns at one depth, and needs few registers besides its ROWS x COLUMNS sums. Rejected experiments:
+// Both operands lie across k, X (k, m) and Y (k, n): pack() transposes those that don't. So a lane loads neighbouring
+// rows and columns at one depth, and needs few registers besides its ROWS x COLUMNS sums. Rejected experiments:
 // docs/experiments/gemm.md.
 //
-// A block computes BM x BN elements of out, a warp WM x WN of them, its lanes 4 x 8. A step multiplies BK rows of X and Y,
-// in one of STAGES buffers. The producer runs ahead, even into the next tile. The tiles left over when all blocks have as
-// many are split among the blocks along k (stream_k.cuh): a block leaves the sums of such a part of a tile in `partial`
-// (blocks, 2, BM * BN), at index 1 if it has the tile's first step, else at 0, and the kernel add_packed adds them
-// in a fixed order.
+// A block computes BM x BN elements of out, a warp WM x WN of them, its lanes 4 x 8. A step multiplies BK rows of X and
+// Y, in one of STAGES buffers. The producer runs ahead, even into the next tile. Tiles that don't divide evenly among
+// the blocks are split among them along k (stream_k.cuh): a block leaves the sums of such a part of a tile in `partial`
+// (blocks, 2, BM * BN), at index 1 if it has the tile's first step, else at 0, and the kernel add_packed adds them in a
+// fixed order.
 //
 //   barrier   arrivals per phase                                  waiting threads
 //   full      1: the producer, which expects the bytes            all warps that multiply
 //   empty     WARPS: a lane of each warp that multiplies          the producer
 //
-// A phase is one use of a buffer. The producer's first wait is for the phase before the first one, which counts as ended.
+// A phase is one use of a buffer. The producer's first wait is for the phase before the first, which counts as ended.
 //
 // Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared). Of add_packed:
 // grid (split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
@@ -104,7 +104,7 @@ struct Fragments {
     x_tile = shared.x[ring.index] + warp / (BN / WN) * WM * 8;
     y_tile = shared.y[ring.index] + warp % (BN / WN) * WN * 8;
   }
-  // Load those of a depth. A line is 32 rows or columns at one depth: eight lanes read different vectors of it.
+  // Load the fragments of a depth. A line is 32 rows or columns at one depth: eight lanes read different vectors of it.
   __device__ __forceinline__ void load(int depth) {
 #pragma unroll
     for (int i = 0; i < ROWS / V; ++i)
@@ -117,9 +117,9 @@ struct Fragments {
     set_tiles();
     load(0);
   }
-  // Enter the next buffer, unless this was the last one. The previous one can be filled from then on: the products of its
-  // last fragments have begun. An arrival right after the loads would come too early, since they may still be waiting for
-  // shared memory when the next copy arrives there.
+  // Enter the next buffer, unless this was the last one. The previous one can be filled from then on: the products of
+  // its last fragments have begun. An arrival right after the loads would come too early, since they may still be
+  // waiting for shared memory when the next copy arrives there.
   __device__ __forceinline__ void enter_next(bool is_last) {
     const int current = ring.index;
     ring.next();

@@ -1,10 +1,10 @@
 """GEMM in float32 without tensor cores on compute capability 9.0: packed operands, tiles copied by the TMA.
 
-Operands that lie along k are transposed before the product, others copied if their rows aren't a multiple of 16 bytes;
-both cost little if all sides are long. Then a block computes tiles of `bm` x `bn` elements of the result, a warp `wm` x
-`wn` of them, a lane up to 8 x 8; `blocks` of them fit on a multiprocessor. One thread copies tiles to `stages` buffers
-with the Tensor Memory Accelerator (TMA) and runs ahead of the warps that multiply, across tiles. The blocks share the
-tiles as in `persistent`, where tiles are split along k unless `stream_k` is off.
+Operands contiguous along k are transposed before the product, others copied if their rows aren't a multiple of 16
+bytes; both cost little if all sides are long. Then a block computes tiles of `bm` x `bn` elements of the result, a warp
+`wm` x `wn` of them, a lane up to 8 x 8; `blocks` blocks fit on a multiprocessor. One thread copies tiles to `stages`
+buffers with the Tensor Memory Accelerator (TMA) and runs ahead of the warps that multiply, across tiles. The blocks
+share the tiles as in `persistent`, where tiles are split along k unless `stream_k` is off.
 
 The variant is bound by arithmetic if all sides are long, else by the copies of the operands, which `cuda_tiled` doesn't
 make.
@@ -35,13 +35,13 @@ MODEL = persistent.Model(multiply_adds_per_cycle=128, line=9.0, element=0.17, ad
 
 
 def layout(form):
-    """The `persistent.Layout` of a form: both operands across k."""
+    """The `persistent.Layout` of a form: both operands lie across k."""
     transposed = {"nn": ("a",), "tn": (), "nt": ("a", "b")}[form]
     return persistent.Layout("_packed", swapped=False, x_along_k=False, y_along_k=False, transposed=transposed)
 
 
 def geometry(sizes, bm, bn, wm, wn, stages, blocks):
-    """Grid of a block per tile, the most there can be; block; and bytes of dynamic shared memory."""
+    """The largest grid, a block per tile; block; and bytes of dynamic shared memory."""
     threads = 32 * (bm // wm) * (bn // wn) + PRODUCER_THREADS
     return (ceil(sizes["m"] / bm) * ceil(sizes["n"] / bn),), (threads,), persistent.shared_bytes(bm, bn, stages)
 

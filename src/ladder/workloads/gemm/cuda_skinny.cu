@@ -22,8 +22,8 @@ constexpr int VALUES = 4;                   // elements of the long side that a 
 constexpr int WIDTH = VALUES * WARP;        // the same of a warp
 constexpr int ROW = SHORT + V;              // of the short operand in shared memory, padded against bank conflicts
 constexpr int ACROSS_TERMS = 32768 / sizeof(REAL) / SHORT, ALONG_TERMS = 2 * ACROSS_TERMS;  // in shared memory
-constexpr int ALONG_ROW = ALONG_TERMS + 1;  // the same for a row of terms
-constexpr int SLICE = 4;                    // of the sums that warps add up at once
+constexpr int ALONG_ROW = ALONG_TERMS + 1;  // of these terms, padded too
+constexpr int SLICE = 4;                    // elements of the short side whose sums the warps add up at once
 constexpr int OUTER_ROWS = 128;             // of A in shared memory
 constexpr int MIN_BLOCKS = SHORT * sizeof(REAL) <= 64 ? 2 : 1;
 static_assert(ACROSS_TERMS % (WARPS * UNROLL) == 0 && ALONG_TERMS % (WARP * UNROLL) == 0,
@@ -47,7 +47,7 @@ __device__ __forceinline__ int round_up(int count, int multiple) {
   return (count + multiple - 1) / multiple * multiple;
 }
 
-// The arguments of the first two kernels, as said above; c may be null, for no addend.
+// The arguments of the first two kernels, as described above; c may be null, for no addend.
 #define SKINNY_ARGUMENTS                                                                                             \
   const REAL *__restrict__ matrix, long long stride, const REAL *__restrict__ narrow, long long narrow_side,         \
       long long narrow_term, const REAL *c, REAL *out, long long out_length, long long out_side, int length, int side, \
@@ -128,8 +128,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_across(SK
 constexpr int COUNT = VALUES * SHORT, GROUP = COUNT < WARP ? COUNT : WARP;  // sums of a lane, in groups
 
 // Add up each of COUNT sums over the lanes of a warp, in a fixed order: of each group of GROUP sums, lane i gets the
-// one whose number is i % GROUP, as the group's first. In each step, of HALF exchanges and so on down to one, a lane
-// sends the half of its sums that belongs to its partner.
+// one whose number is i % GROUP, as the group's first. In each step a lane sends its partner half of a group's
+// remaining sums and keeps the other half: HALF of them in this step, half as many in the next, and so on down to one.
 template <int HALF = GROUP / 2>
 __device__ __forceinline__ void add_up_lanes(REAL (&sums)[COUNT], int lane) {
   const bool is_upper = lane & HALF;
@@ -145,7 +145,7 @@ __device__ __forceinline__ void add_up_lanes(REAL (&sums)[COUNT], int lane) {
   } else {
 #pragma unroll
     for (int distance = GROUP; distance < WARP; distance *= 2)
-      sums[0] += __shfl_xor_sync(~0u, sums[0], distance);  // there is one group
+      sums[0] += __shfl_xor_sync(~0u, sums[0], distance);  // COUNT < WARP, so there is one group
   }
 }
 

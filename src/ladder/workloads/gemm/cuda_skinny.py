@@ -2,11 +2,11 @@
 
 If the result has few rows or few columns, each element of the long operand is used that few times: the product is bound
 by the bandwidth at which this operand is read, and tiles of a general product would be mostly padding. Here a warp
-reads it once, at consecutive addresses whatever its rows' alignment, past all elements of the short operand, which are
-in shared memory, and keeps the sums in registers. If the sums have few terms, the product is bound by the bandwidth at
+reads it once, at consecutive addresses whatever its rows' alignment, multiplies it by the short operand, which is in
+shared memory, and keeps the sums in registers. If the sums have few terms, the product is bound by the bandwidth at
 which the result is written: a thread keeps its columns of B in registers and writes row after row. `short` is the
-longest short side that fits; a longer one is split in slices, each of which reads the long operand. With short sums
-the variant is bound by latencies, and by the floating-point units from about 24 elements of float32 on.
+longest short side that fits; a longer one is split into slices, each of which reads the long operand. The variant is
+latency-bound with short sums, and compute-bound from a short side of about 24 elements in float32 on.
 
 If there are too few rows or columns to occupy the GPU, blocks share the sums, and a second kernel adds their parts.
 """
@@ -29,7 +29,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_skinny.cu"
-# By the longest side that each holds; `unroll` is as large as registers allow.
+# By the longest short side that each holds; `unroll` is as large as registers allow.
 TILES = {
     "float64": ({"short": 4, "unroll": 4}, {"short": 8, "unroll": 2}, {"short": 16, "unroll": 4}),
     "float32": (
@@ -42,8 +42,8 @@ TILES = {
 # As in cuda_skinny.cu.
 WARP, WARPS, VALUES, OUTER_ROWS, SHARED_BYTES = 32, 8, 4, 128, 32768
 WIDTH = VALUES * WARP
-# Blocks of a launch per block that fits at once, so that the last ones take a small part of the time; and the fewest
-# terms for which blocks share a sum, and rows that make up for a block's loads of its columns.
+# Blocks of a launch per block that fits at once, so that the last ones take a small part of the time; the minimum of
+# terms of a block's part of a sum; and that of rows of a block in `gemm_outer`, which amortize loading its columns.
 WAVES, MIN_TERMS, MIN_ROWS = 4, 256, 64
 
 
@@ -79,7 +79,7 @@ def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
     """The Plan of a product with a tiling."""
     a, b = operands(form, m, n, k)
     row = short + 16 // itemsize  # of the short operand in shared memory
-    blocks = WAVES * multiprocessors * (2 if short * itemsize <= 64 else 1)
+    blocks = WAVES * multiprocessors * (2 if short * itemsize <= 64 else 1)  # MIN_BLOCKS of the source
     if k <= short and k <= min(m, n):
         groups = ceil(n / WIDTH)
         rows = max(MIN_ROWS, ceil(m / ceil(blocks / groups)))

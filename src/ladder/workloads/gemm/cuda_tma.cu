@@ -1,22 +1,22 @@
 // GEMM on tensor cores in float64 by persistent blocks: compute capability 9.0 only. It is a
 // producer-consumer pipeline: one warpgroup copies tiles to shared memory, the others multiply.
 //
-// A block computes tiles of BM x BN elements of out, a warp WM x WN of them in registers. A step multiplies BK columns of
-// a tile's rows of op(A) by as many rows of its columns of op(B), which are copied to one of STAGES buffers. The producer
-// runs ahead of the other warps, even into the next tile. One thread copies an operand with the Tensor Memory Accelerator
-// (TMA) if its rows are aligned to 16 bytes; else all threads of the warpgroup copy single elements.
+// A block computes tiles of BM x BN elements of out, a warp WM x WN of them in registers. A step multiplies BK columns
+// of a tile's rows of op(A) by as many rows of its columns of op(B), which are copied to one of STAGES buffers. The
+// producer runs ahead of the other warps, even into the next tile. One thread copies an operand with the Tensor Memory
+// Accelerator (TMA) if its rows are aligned to 16 bytes; else all threads of the warpgroup copy single elements.
 //
-// The tiles left over when all blocks have as many are split among the blocks along k, so that each has as many steps
+// Tiles that don't divide evenly among the blocks are split among them along k, so that all have equal work
 // ("stream-K", Osama, Merrill, Cecka, Garland and Owens, 2023). A block leaves the sums of such a part of a tile in
-// `partial` (blocks, 2, BM * BN): at index 1 if it has the tile's first step, else at 0. A second kernel, add_parts, adds
-// them in a fixed order. So no block waits for another one, whose start nothing guarantees.
+// `partial` (blocks, 2, BM * BN): at index 1 if it has the tile's first step, else at 0. A second kernel, add_parts,
+// adds them in a fixed order. So no block waits for another one, which may not have started.
 //
 //   barrier   arrivals per phase                                                     waiting threads
 //   full      1, or 129 if elements are copied: the producer's first thread, which   all warps that multiply
 //             expects the bytes of the TMA, and all its threads after their copies
 //   empty     WARPS: a lane of each warp that multiplies                             the producer
 //
-// A phase is one use of a buffer. The producer's first wait is for the phase before the first one, which counts as ended.
+// A phase is one use of a buffer. The producer's first wait is for the phase before the first, which counts as ended.
 //
 // Launch: grid (at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory sizeof(Shared). Of add_parts:
 // grid (split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
@@ -48,7 +48,7 @@ struct Shared {
 };
 static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
 
-extern __shared__ __align__(1024) unsigned char memory[];
+extern __shared__ __align__(1024) unsigned char memory[];  // aligned as the TMA's swizzle requires
 
 // An operand; `stride`, the elements of a row, is 0 if the TMA copies it.
 struct Operand {
@@ -97,13 +97,13 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
   }
 }
 
-// The depth of lane group t's elements in the first four of a line; those in the others are at this depth ^ 2, ^ 4, ^ 6.
-// The sum over k may have any order. In this one, the lanes of an access read different banks whichever axis is
+// The depth of lane group t's elements in the first four of a line; those in the others are at this depth ^ 2, ^ 4 and
+// ^ 6. The sum over k may have any order. In this one, the lanes of an access read different banks whichever axis is
 // contiguous: each half of a warp covers all 16 elements of a line's length.
 __device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
 
-// A lane's element of a tile, from its offset for the first eight rows and the first four depths: `eights` rows of eight
-// and `fours` depths of four further. Such distances only set bits that an exclusive or adds, or whole lines.
+// A lane's element of a tile, from its offset for the first eight rows and the first four depths: `eights` rows of
+// eight and `fours` depths of four further. Such distances only set bits that an exclusive or adds, or whole lines.
 template <bool along_k>
 __device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
   const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE
@@ -169,7 +169,7 @@ struct Multiplier {
     const char *const tile = a_tile;
     PipelineState<STAGES> next = ring;
     next.next();
-    const bool is_full = shared.full[next.index].has_ended(next.phase);  // asked early, since the answer takes a while
+    const bool is_full = shared.full[next.index].has_ended(next.phase);  // queried early, to hide its latency
 #pragma unroll
     for (int piece = 0; piece < PIECES; ++piece)
 #pragma unroll

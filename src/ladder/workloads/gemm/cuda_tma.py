@@ -1,6 +1,6 @@
 """GEMM in float64 on the tensor cores of compute capability 9.0, by persistent blocks.
 
-A block computes tiles of `bm` x `bn` elements of the result, a warp `wm` x `wn` of them; `blocks` of them fit on a
+A block computes tiles of `bm` x `bn` elements of the result, a warp `wm` x `wn` of them; `blocks` blocks fit on a
 multiprocessor. One warpgroup copies the operands' tiles to `stages` buffers with the Tensor Memory Accelerator (TMA)
 and runs ahead of the warps that multiply, across tiles. The TMA requires rows of a multiple of 16 bytes; the elements
 of other operands are copied one by one.
@@ -46,7 +46,7 @@ PRODUCER_THREADS = 128  # threads of a block that copy
 
 
 def geometry(sizes, bm, bn, wm, wn, stages, blocks):
-    """Grid of a block per tile, the most there can be; block; and bytes of dynamic shared memory."""
+    """The largest grid, a block per tile; block; and bytes of dynamic shared memory."""
     threads = 32 * (bm // wm) * (bn // wn) + PRODUCER_THREADS
     return (ceil(sizes["m"] / bm) * ceil(sizes["n"] / bn),), (threads,), persistent.shared_bytes(bm, bn, stages)
 
@@ -82,7 +82,7 @@ def product(form, tilings=TILES, stream_k=True):
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
     def prepare_launch(a_address, a_shape, b_address, b_shape, m, n, k):
-        """The kernels' launches for operands at these addresses, which tensor maps contain."""
+        """A function that launches the kernels for operands at these addresses, which tensor maps contain."""
         operands = (a_address, a_shape), (b_address, b_shape)
         unaligned = tuple(not persistent.is_aligned(address, shape[1], ITEMSIZE) for address, shape in operands)
         tiling, (blocks, split_tiles, _) = best_tiling(m, n, k, unaligned)

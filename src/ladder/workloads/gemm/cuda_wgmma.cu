@@ -11,16 +11,16 @@
 //   nn     B^T  across k   A   the transposed result
 //   tn     B^T  across k   A^T, transposed by pack() before the product, which is that of nn
 //
-// The CLUSTER blocks of a cluster have different rows of X and the same rows of Y, of which each multicasts a part. The
-// tiles left over when all clusters have as many are split among the clusters along k (stream_k.cuh): a block leaves the
-// sums of such a part of a tile in `partial` (blocks, 2, BM * BN), at index 1 if it has the tile's first step, else at 0,
-// and the kernels add_nn and add_nt add them in a fixed order.
+// The CLUSTER blocks of a cluster have different rows of X and the same rows of Y, of which each multicasts a part.
+// Tiles that don't divide evenly among the clusters are split among them along k (stream_k.cuh): a block leaves the
+// sums of such a part of a tile in `partial` (blocks, 2, BM * BN), at index 1 if it has the tile's first step, else at
+// 0, and the kernels add_nn and add_nt add them in a fixed order.
 //
 //   barrier   arrivals per phase                                                   waiting threads
 //   full      1: the block's producer, which expects the bytes from all blocks     the block's warps that multiply
 //   empty     CLUSTER * WARPS: a lane of each such warp, at those of all blocks    the producers of all blocks
 //
-// A phase is one use of a buffer. The producer's first wait is for the phase before the first one, which counts as ended.
+// A phase is one use of a buffer. The producer's first wait is for the phase before the first, which counts as ended.
 //
 // Launch: grid (a multiple of CLUSTER, at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory
 // sizeof(Shared). Of add_nn and add_nt: grid (CLUSTER * split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
@@ -30,7 +30,7 @@
 #include "ptx/mbarrier.cuh"
 #include "ptx/wgmma.cuh"
 
-constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
+constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;  // of warpgroups that multiply
 #include "stream_k.cuh"
 
 constexpr int THREADS = MULTIPLIERS + PRODUCERS;
@@ -66,8 +66,8 @@ __device__ __forceinline__ void produce(Shared &shared, const OperandMaps &x, co
   }
 }
 
-// The row of X, in its tile, of a lane's elements in the upper half of its warp's 16 rows, and the distance to that in
-// the lower half. Across k, the two are neighbours, and the lanes of an access read different banks.
+// The row of X, in its tile, of a lane's elements in the upper half of its warp's 16 rows. That in the lower half is 8
+// rows further if X lies along k. Across k it is the next row, so that the lanes of an access read different banks.
 template <bool along_k>
 __device__ __forceinline__ int lane_row() {
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4;
@@ -136,7 +136,7 @@ __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, int 
         fence_products();
         multiply_warpgroup(sums, x[piece], tile_descriptor(shared.y[ring.index] + piece * 2));
         commit_products();
-        wait_for_products<PIECES - 1>();  // for those of the next piece's registers
+        wait_for_products<PIECES - 1>();  // those that read the next piece's registers have completed
       }
       release_previous();
       previous = ring.index;
@@ -183,7 +183,7 @@ __device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y
 #define BODY(...) {}
 #endif
 
-// The kernels of a form: the product, and the sums of split tiles. Y has a second map, as all operands, without use.
+// The kernels of a form: the product, and the sums of split tiles. Y's second map, which all operands have, is unused.
 #define FORM_KERNELS(form, x_along_k, m, n)                                                                        \
   extern "C" __global__ void ATTRIBUTES gemm_##form(                                                               \
       const __grid_constant__ TensorMap x_tile, const __grid_constant__ TensorMap x_group,                         \

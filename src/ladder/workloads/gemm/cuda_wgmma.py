@@ -1,11 +1,11 @@
 """GEMM in TF32 on the tensor cores of compute capability 9.0, by warpgroups and persistent clusters of blocks.
 
-A block computes tiles of `bm` x `bn` sums, a warpgroup 64 rows of them; `blocks` of them fit on a multiprocessor. One
+A block computes tiles of `bm` x `bn` sums, a warpgroup 64 rows of them; `blocks` blocks fit on a multiprocessor. One
 thread copies the operands' tiles to `stages` buffers with the Tensor Memory Accelerator (TMA), which rounds them to
 TF32, and runs ahead of the warpgroups, across tiles. The blocks of a `cluster` multicast one operand's tiles to each
 other. The clusters share the tiles as in `persistent`, where tiles are split along k unless `stream_k` is off.
 
-Tensor cores require one operand along k in shared memory. Of tn neither lies so: A is transposed before the product.
+Tensor cores require one operand contiguous along k in shared memory. In tn neither is: A is transposed before it.
 Operands whose rows aren't a multiple of 16 bytes are copied before it, too. The variant is bound by the tensor cores,
 or by the GPU's power limit; products with few terms per sum by bandwidth, and small ones by the latency of the
 launches.
@@ -55,7 +55,7 @@ LAYOUTS = {
 
 
 def geometry(sizes, bm, bn, stages, cluster, blocks):
-    """Grid of a block per tile, the most there can be; block; and bytes of dynamic shared memory."""
+    """The largest grid, a block per tile; block; and bytes of dynamic shared memory."""
     tiles = ceil(sizes["m"] / (bm * cluster)) * ceil(sizes["n"] / bn)
     threads = 2 * bm + PRODUCER_THREADS
     return (tiles * cluster,), (threads,), persistent.shared_bytes(bm, bn, stages)

@@ -1,8 +1,8 @@
-// The kernel that packs operands for kernels that require rows of a multiple of 16 bytes, or the transpose. The macro
-// REAL is the type of an element.
+// The kernel that packs operands for the TMA: it copies them to rows of a multiple of 16 bytes, or transposes them. The
+// macro REAL is the type of an element.
 #pragma once
 
-extern __shared__ __align__(1024) unsigned char memory[];
+extern __shared__ __align__(1024) unsigned char memory[];  // aligned as the TMA's swizzle requires
 
 // to (rows, stride) = from (rows, columns) or, with `transposed`, to (columns, stride) = the transpose of `from`. A row
 // of `to` may be longer; the rest of it isn't written.

@@ -1,6 +1,6 @@
 """Products by persistent blocks that share the tiles of the result, with operands' tiles copied by the TMA.
 
-Tiles rarely divide evenly among the blocks. Those left over are split along k, so that all blocks have as many steps
+Tiles rarely divide evenly among the blocks. Those left over are split along k, so that all blocks have equal work
 ("stream-K", Osama, Merrill, Cecka, Garland and Owens, PPoPP 2023). A second launch adds the sums of split tiles.
 """
 
@@ -21,16 +21,16 @@ BARRIER_BYTES = 16  # of a buffer's two barriers
 
 
 class Model(NamedTuple):
-    """What `plan` predicts times from, in cycles of a multiprocessor unless said. Its numbers are fitted to times."""
+    """The parameters of `plan`'s predictions, in cycles of a multiprocessor unless stated; fitted to measured times."""
 
     multiply_adds_per_cycle: int
     line: float  # of a line of LINE_BYTES of an operand
     element: float  # of an element of the result
     add: float  # of the launch that adds the sums of split tiles
     partial: float  # of an element of such a sum
-    unaligned_line: float = 0  # more of a line whose elements are copied singly
+    unaligned_line: float = 0  # in addition, of a line whose elements are copied one by one
     multicast_line: float = 0  # of a line of the second operand, if the blocks of a cluster multicast it
-    split_step: float = 0  # more of a step of a split tile, as a share: such tiles have less in common in the L2 cache
+    split_step: float = 0  # the relative extra time of a step of a split tile: such tiles share less in the L2 cache
 
 
 class Plan(NamedTuple):
@@ -44,10 +44,10 @@ class Plan(NamedTuple):
 def plan(model, itemsize, m, n, k, unaligned, multiprocessors, stream_k, bm, bn, blocks=1, cluster=1, **others):
     """The Plan of a product for tiles of `bm` x `bn`, with the lowest predicted cost in cycles.
 
-    Either no tile is split, or those that are left over after all clusters have as many, or these and as many tiles as
-    clusters, so that fewer clusters share a tile. A cluster of `cluster` blocks computes as many tiles, one above the
-    other, which count as one; `blocks` blocks fit on a multiprocessor. `unaligned` says of both operands whether their
-    elements are copied singly.
+    Either no tile is split, or the remainder of the tiles by the clusters, or this remainder and one more tile per
+    cluster, so that fewer clusters share a tile. The tiles of a cluster's `cluster` blocks, one above the other, count
+    as one; `blocks` blocks fit on a multiprocessor. `unaligned` says of each operand whether its elements are copied
+    one by one.
     """
     line = LINE_BYTES // itemsize
     tiles, steps = ceil(m / (bm * cluster)) * ceil(n / bn), ceil(k / line)
@@ -85,7 +85,7 @@ def shared_bytes(bm, bn, stages):
 
 
 def partial_sums(tilings, dtype):
-    """An array for the sums of parts of tiles, two per block, with the most that one of the tilings needs."""
+    """An array for the sums of parts of tiles, two per block, large enough for each of the tilings."""
     tiles = (cuda.multiprocessors() * tiling["blocks"] * tiling["bm"] * tiling["bn"] for tiling in tilings)
     return cuda.empty(2 * max(tiles), dtype)
 
@@ -96,7 +96,7 @@ def is_aligned(address, columns, itemsize):
 
 
 def operand_maps(address, element_type, itemsize, shape, along_k, block, stride=None):
-    """The tensor maps of an aligned operand for tiles of `block` rows along k, or else of `block` columns.
+    """The tensor maps of an aligned operand: for tiles of `block` rows if these are along k, else of `block` columns.
 
     The operand has `stride` elements from row to row, by default as many as its rows have. The first map's boxes are
     whole tiles, those of the second one groups of columns of 128 bytes: see operand_tiles.cuh.
@@ -119,9 +119,9 @@ class Layout(NamedTuple):
     X is op(A) and Y op(B)^T, or the other way round if `swapped`; then the sums are the transposed result.
     """
 
-    kernel: str  # the end of its name
+    kernel: str  # the suffix of the kernels' names
     swapped: bool
-    x_along_k: bool
+    x_along_k: bool  # whether X is contiguous along k; else it lies across k, as (k, rows)
     y_along_k: bool
     transposed: tuple[str, ...]  # operands, "a" or "b", that are transposed before the product
 
@@ -175,7 +175,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
     def prepare_launch(x, y, rows, columns, k):
-        """The kernels' launches for operands at these addresses, which tensor maps contain."""
+        """A function that launches the kernels for operands at these addresses, which tensor maps contain."""
         tiling, (clusters, split_tiles, _) = best_tiling(rows, columns, k)
         cluster = tiling.get("cluster", 1)
         _, (threads,), shared = variant.geometry({"m": rows, "n": columns}, **tiling)

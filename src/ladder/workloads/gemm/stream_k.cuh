@@ -1,7 +1,7 @@
 // How the clusters of a grid share the tiles of a product: most tiles are computed by one cluster each, the others are
-// split along k ("stream-K", Osama, Merrill, Cecka, Garland and Owens, 2023). A cluster of CLUSTER blocks, possibly one,
-// computes CLUSTER * BM x BN elements of the result, a block BM x BN of them by MULTIPLIERS threads. The source defines
-// these constants.
+// split along k ("stream-K", Osama, Merrill, Cecka, Garland and Owens, 2023). A cluster of CLUSTER blocks, possibly
+// one, computes CLUSTER * BM x BN elements of the result, a block BM x BN of them by MULTIPLIERS threads. The source
+// defines these constants.
 #pragma once
 #include "operand_tiles.cuh"
 
@@ -20,8 +20,8 @@ struct Part {
 // The parts of tiles of a cluster: first those of tiles that are split among all `clusters`, then whole tiles.
 struct Schedule {
   const int steps, tiles, clusters;    // steps of a tile
-  const long long split_steps, quota;  // steps of all split tiles, which are the first; of these for a cluster at most
-  long long next, end;                 // of the steps of split tiles
+  const long long split_steps, quota;  // of all split tiles, which come first; a cluster's share of them, at most
+  long long next, end;                 // the cluster's steps that remain, numbered over all split tiles
   int whole_tile;                      // the next tile that is not split
   __device__ __forceinline__ Schedule(int m, int n, int k, int split_tiles, int clusters, int cluster)
       : steps((k - 1) / BK + 1), tiles(((m - 1) / (CLUSTER * BM) + 1) * ((n - 1) / BN + 1)), clusters(clusters),
@@ -83,9 +83,9 @@ __device__ __forceinline__ Pair *part_of(Pair *partial, int block, bool has_firs
   return partial + (size_t(block) * 2 + has_first_step) * PAIRS + threadIdx.x;
 }
 
-// Add the parts of a split tile for the pairs of index blockIdx.y, and call store(corner, index, pair). The tile is that
-// of block blockIdx.x % CLUSTER in the cluster's tile blockIdx.x / CLUSTER of a product (m, n, k); `clusters` computed
-// the parts.
+// Add the parts of a split tile for the pairs of index blockIdx.y, and call store(corner, index, pair). The tile is
+// that of block blockIdx.x % CLUSTER in the cluster's tile blockIdx.x / CLUSTER of a product (m, n, k); `clusters`
+// computed the parts.
 template <class Store>
 __device__ __forceinline__ void add(int m, int n, int k, int split_tiles, Pair *partial, int clusters,
                                     const Store &store) {

@@ -20,9 +20,9 @@ Bottleneck: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds 
 loads (24 for 11 with AVX-512 in float64), so a large product is bound by the multiply-add units: its lower bound is
 2·M·N·K FLOPs over cores × units × lanes × 2 × clock. Small and skinny products also pay for packing, which
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
-to whole panels. An operand is packed along its rows, and rows to come are prefetched by instructions. Prefetching out
+to whole panels. An operand is packed along its rows, and later rows are prefetched by instructions. Prefetching out
 or panels gained less than 1 %: the hardware prefetches them.
-With a short side or short rows of B, operands aren't packed but read where they lie (`unpacked`).
+With a short side or short rows of B, operands aren't packed but read in place (`unpacked`).
 """
 
 import zlib
@@ -150,7 +150,7 @@ def _move_square(
     """target = source or sourceᵀ, SQUARE × SQUARE parts of a matrix and of a panel; offsets as in `_micro_kernel`.
 
     At the end of the matrix, the target has zeros from row `depth` and from column `inside` on, and nothing outside is
-    read. Starts to bring to L2 what is packed after this panel, or the squares below if they aren't transposed.
+    read. Prefetches to L2 the source of the next panel, or of the squares below if these aren't transposed.
     """
     if source.layout != "C" or source.dtype != target.dtype:
         raise numba.TypingError(f"A product needs C-contiguous arrays of one dtype, not {source} for {target.dtype}.")
@@ -175,7 +175,7 @@ def _move_square(
             return rows, builder.block
 
         def load_edge():
-            # An empty mask at an address that isn't mapped takes hundreds of cycles, so it gets that of another row.
+            # An empty mask at an unmapped address takes hundreds of cycles: a row outside gets another row's address.
             pointer = address(context, builder, signature.args[0], source, index(0))
             pointer, rows = builder.select(is_within(0, inside), start, pointer), []
             for i in range(SQUARE):
@@ -239,7 +239,7 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     """
     stride, size = operand.shape[1], width * _panel_depth(depth)
     panel_count = -(-count // width)
-    # Either way, rows of the operand are read along: a column of panels would read pieces of many pages.
+    # Either way, the operand is read along its rows: panel by panel, pieces of many pages would be read.
     group = 1 if inner_last else NC // width
     for start in range(0, panel_count, group):
         for square_k in range(0, depth, SQUARE):
@@ -311,7 +311,7 @@ def _part_range(panels, width, extent, parts, part):
 
 @njit(**OPTIONS)
 def _multiply_part(part, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspace, is_packed):
-    """The rectangle of out with number `part` of a grid, or the product over a part of `inner` if there are `sums`."""
+    """Compute rectangle number `part` of a grid on out or, if there are `sums`, sums[part] over a part of `inner`."""
     m, n = out.shape
     inner = a.shape[1] if a_inner_last else a.shape[0]
     nr = _nr(out)
@@ -387,7 +387,7 @@ def product(form, threads=None):
 
     form "nn": a (M × K), b (K × N), out = a·b. "tn": a (K × M), b (K × N), out = aᵀ·b.
     "nt": a (M × K), b (N × K), out = a·bᵀ, plus c (M × N) if given; c must not overlap out.
-    All arrays are float64 or all float32. Uses so many threads, by default numba.get_num_threads() at each call.
+    All arrays are float64 or all float32. Uses `threads` threads, by default numba.get_num_threads() at each call.
     Raises KeyError for another form; multiply raises numba.TypingError for a or b of another layout or dtype.
     """
     INNER_LAST[form]
@@ -411,6 +411,6 @@ def product(form, threads=None):
 
 
 def setup(problem: Problem, *, threads: int) -> Run:
-    """The timed product on so many threads, as many as the harness has set."""
+    """The timed product, on the threads that the harness has set."""
     multiply = product(problem.sizes["form"], threads)
     return lambda: multiply(problem.a, problem.b, problem.out, problem.c)

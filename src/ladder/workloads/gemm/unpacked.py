@@ -9,8 +9,8 @@ Two kernels read operands in place:
     _strip   vectors along a row of B, times single elements of A: forms nn and tn
     _dot     vectors along the inner dimension, the last axis of both operands: form nt
 
-Both keep a tile of sums in registers over a block of the inner dimension, and add it to out after each block. Sums
-of a small tile are split in several, or the latency of a multiply-add would bound them.
+Both keep a tile of sums in registers over a block of the inner dimension, and add it to out after each block. Each sum
+of a small tile is split into several, because a few sums would be bound by the latency of a multiply-add.
 """
 
 from functools import lru_cache
@@ -22,8 +22,8 @@ from numba.extending import intrinsic
 from ladder.workloads.gemm.vectors import HAS_MASKS, MR, NR_BYTES, NR_VECTORS, VECTOR_BYTES, Vectors, address, choose
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
-# Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More kinds of tiles would compile for too long, and
-# gain little: a strip whose last rows are taken one by one stays in L1.
+# Rows of a tile of `_strip`, and rows and columns of one of `_dot`. More shapes would take too long to compile, and
+# gain little: a strip of B stays in L1 while the last rows are multiplied one by one.
 STRIP_ROWS = (MR, MR // 2, 1)
 DOT_COLUMNS = 4 if HAS_MASKS else 3  # sums and operands of a tile of `_dot` fit in the registers
 DOT_TILES = ((4, DOT_COLUMNS), (4, 1), (1, 1))
@@ -31,10 +31,10 @@ SUMS = 8  # independent sums that hide the latency of a multiply-add
 DEPTH_OF_ROWS = 8  # inner dimension of a block if A has fewer rows than a tile: rows of B that are read side by side
 DEPTH_OF_STRIPS = 128  # if B has long rows: a strip of its block stays in L1 or L2 for all rows of A
 STRIPS_AHEAD = 2  # the distance of the strip whose lines are prefetched
-NARROW = 512  # columns of a B whose rows are so short that they are read as a single stream
+NARROW = 512  # the maximum of columns of B with which its rows are read as a single stream
 DEPTH_OF_COLUMNS = 512  # if B has few columns: its block stays in L1 or L2
 DEPTH_OF_DOTS = 512  # four rows of each operand stay in L1
-DEPTH_OF_VECTORS = 8192  # if one has so few rows that each row of the other is read once: those few stay in L2
+DEPTH_OF_VECTORS = 8192  # if one operand has so few rows that the other is read once: those few stay in L2
 
 
 class _Loop:
@@ -58,7 +58,7 @@ class _Loop:
         builder.position_at_end(self.body)
 
     def close(self, values):
-        """End the body, whose new values are given; return the first index that is left and the final values."""
+        """End the body with the new `values`; return the first index that remains, and the final values."""
         self.k.add_incoming(self.next, self.builder.block)
         for phi, value in zip(self.values, values, strict=True):
             phi.add_incoming(value, self.builder.block)
@@ -71,7 +71,7 @@ def _accumulate(builder, vectors, depth, count, step, multiply_add, starts=(), s
     """`count` sums over 0 ≤ k < depth. multiply_add(k, pointers, sums, mask) adds `step` products, masked or not.
 
     `starts` are pointers for k = 0 that advance by `strides` after each step. The main loop takes several steps at a
-    time, with sums of their own.
+    time, each with its own sums.
     """
     copies = max(1, SUMS // count)
 
@@ -294,7 +294,7 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
 def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place.
 
-    The limits are where both took as long: on a Zen 4 core, and for CPUs without masks on a Zen 3 core.
+    At the limits both took the same time on a Zen 4 core, or, for CPUs without masks, on a Zen 3 core.
     """
     shorter = min(m, n)
     if not HAS_MASKS:
@@ -322,7 +322,7 @@ def is_shallow(n, k):
 def as_rows(form, a, b, out):
     """(form, a, b, out) of an equivalent product whose long operand is read in whole rows.
 
-    A column has the same memory as a row; outᵀ = Bᵀ·A reads a long A of the form tn in whole rows, unless it
+    A column has the same memory layout as a row; outᵀ = Bᵀ·A reads a long A of the form tn in whole rows, unless it
     `is_shallow`. The result is out, or a transposed buffer for it.
     """
     m, n = out.shape

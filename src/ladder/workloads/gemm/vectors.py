@@ -95,8 +95,8 @@ class Vectors:
         """Store rows of vectors at `target`, `stride` numbers apart, plus those at `addend` if `add`.
 
         Of the last vector in each row only the first `last_count` lanes are stored, all if there are more. Without
-        `add`, addends aren't read. There is a single branch for the tile, and each address is one row after another:
-        addresses that are computed ahead would take registers from the loop before.
+        `add`, addends aren't read. The tile has a single branch, and the address of a row follows from that of the row
+        before: addresses that are computed ahead would take registers from the preceding loop.
         """
         builder, before = self.builder, self.builder.block
         mask = None if last_count is None else self.mask(last_count)
@@ -153,7 +153,7 @@ class Vectors:
         return self.builder.icmp_signed("<", self.builder.sub(numbers, limit), ir.Constant(numbers.type, None))
 
     def prefetch(self, pointer):
-        """Start to bring the cache line at `pointer`, which may lie outside of any array, to L2."""
+        """Prefetch the cache line at `pointer`, which may lie outside of any array, to L2."""
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")

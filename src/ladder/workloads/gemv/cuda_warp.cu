@@ -28,8 +28,8 @@ __device__ __forceinline__ Vector<16 / sizeof(REAL)> load_streaming(const Vector
   return reinterpret_cast<const Vector<16 / sizeof(REAL)> &>(bits);
 }
 
-// Write the sums (ROWS) of a team's rows, each thread's added up, to `out`. `row` is the team's first row; the next one
-// is TEAMS rows further.
+// Add up the sums (ROWS) of a team's threads, and write them to `out`. `row` is the team's first row; the next one is
+// TEAMS rows further.
 __device__ __forceinline__ void store_sums(const REAL *sums, REAL *out, long long row, long long n) {
   const int team = threadIdx.x / TEAM, team_thread = threadIdx.x % TEAM;
   if constexpr (TEAM <= WARP) {

@@ -37,7 +37,7 @@ TILES = (
     {"block": 512, "team": 512, "rows": 2, "unroll": 6},
     {"block": 512, "team": 512, "rows": 1, "unroll": 4},
 )
-# Of the rows that each of them is chosen for.
+# The largest number of accesses per row that each of them is chosen for.
 MOST_ACCESSES = (2, 4, 8, 16, 32, 72, 127, 256, 450, 768, 4500, 15000, inf)
 ACCESS_BYTES = 16  # of the widest load
 # Columns are split until each multiprocessor has TARGET_BLOCKS blocks, or each block only MIN_STEPS steps.

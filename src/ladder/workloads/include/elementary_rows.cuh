@@ -1,7 +1,7 @@
 // Elementary kernels of version 1 of the earlier study: a block has a row of a matrix, a thread one of its elements.
 //
-// Launch: grid `rows`, block `columns`, at most MAX_COLUMNS, no dynamic shared memory. Operations on vectors have blocks
-// of one thread.
+// Launch: grid `rows`, block `columns`, at most MAX_COLUMNS, no dynamic shared memory. Operations on vectors have
+// blocks of one thread.
 #pragma once
 #include "elementary.cuh"
 

@@ -32,8 +32,8 @@ __device__ __forceinline__ void count_launch(unsigned *counts) {
 }
 
 // Communication between co-resident blocks without a barrier (the "LL" protocol of NVIDIA's NCCL): each value in global
-// memory is stored with a flag, the number of its turn, so that a reader waits for that value alone. A word of 8 bytes
-// is written and read atomically. Its low half is a float32 value or half of a float64 value, its high half the flag.
+// memory is stored with a flag, such as the number of a step, so that a reader waits for that value alone. A word of 8
+// bytes is accessed atomically. Its low half is a float32 value or half of a float64 value, its high half the flag.
 constexpr int WORDS = sizeof(REAL) / 4;  // of a value
 
 // Store a value with its flag in slot (WORDS).
@@ -61,8 +61,8 @@ __device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS
   return is_complete;
 }
 
-// For i = first, first + step, ... < count, call function(i, value i) once the value carries this flag, AT_ONCE of them
-// at a time, so that the latencies of their loads overlap. Values are in slots (count, WORDS).
+// For i = first, first + step, ... < count, call function(i, value i) once the value carries this flag. AT_ONCE values
+// are loaded at a time, so that their latencies overlap. Values are in slots (count, WORDS).
 template <int AT_ONCE, class Function>
 __device__ __forceinline__ void receive_flagged(const unsigned long long *slots, int first, int step, int count,
                                                 unsigned flag, Function function) {

@@ -115,7 +115,8 @@ static inline __attribute__((always_inline)) void multiply_strip(Vector *c, cons
 }
 
 /* C (rows, stride) += A (rows, terms) B (terms, stride), where `stride` counts elements and A is as in `multiply_tile`:
-   in blocks of terms whose rows of B fit in half of the L1 cache, and in strips of nearly the same width. */
+   in blocks of terms whose rows of B fit in half of the L1 cache, but at least 16 terms, and in strips of nearly the
+   same width. */
 static inline __attribute__((always_inline)) void multiply(REAL *c, const REAL *const *a, long offset,
                                                            const REAL *b, long rows, long stride, long terms,
                                                            int transposed)

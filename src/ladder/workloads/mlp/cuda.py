@@ -2,7 +2,7 @@
 
 One kernel gathers the images of an epoch. All deltas include the factor -rate, as the loss's derivative does: products
 add updates directly to the weights, and the kernel that computes a delta also updates the bias. With `graph` on, an
-epoch is one CUDA graph. For small batches bound by the latency of dependent kernels.
+epoch is one CUDA graph. With small batches the variant is bound by the latency of dependent kernels.
 """
 
 from functools import partial
@@ -48,7 +48,7 @@ def epoch(problem, multiply):
         rows = min(sizes["batch"], sizes["images"] - start)
         a = [images[start : start + rows], *(value[:rows] for value in values[1:])]
         d = [None, *(delta[:rows] for delta in deltas[1:])]
-        d[last] = a[last]  # the loss overwrites the logits by their delta
+        d[last] = a[last]  # the loss overwrites the logits with their delta
         for layer in range(1, last + 1):
             yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])
             if layer < last:

@@ -2,9 +2,9 @@
 
 The images of a batch and all parameters are copied to the GPU, the batch's kernels run as one CUDA graph, and the
 parameters are copied back. `memory` is that of the weights: page-locked before the timed call (pinned), or not
-(pageable), so that copies go through a buffer of the driver. For wide layers bound by the link between GPU and host.
+(pageable), so that copies go through a buffer of the driver. With wide layers the bottleneck is the GPU's link.
 
-An earlier study supposes copies behind the time of its training with cuBLAS, but doesn't say what it copied, and how
+An earlier study attributes the time of its training with cuBLAS to copies, but doesn't say what it copied, or how
 often. These are the most copies that a batch can need; `cuda`, with everything resident, has none.
 """
 
@@ -54,7 +54,7 @@ def setup(problem: Problem, *, product: str, memory: Literal["pageable", "pinned
 
 
 class Batch:
-    """The arrays of a batch of so many images on the GPU, and `run()`, its kernels; `resident` has the parameters."""
+    """The arrays of a batch of `rows` images on the GPU, and `run()`, its kernels; `resident` has the parameters."""
 
     def __init__(self, sizes, rows, resident, multiply):
         self.images = {"pixels": cuda.empty((rows, 784), "uint8"), "labels": cuda.empty(rows, "int64")}

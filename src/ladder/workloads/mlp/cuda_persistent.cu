@@ -2,7 +2,8 @@
 //
 // Shapes: pixels (images, 784), labels and order (images), loss (batches), widths (layers + 1) from the inputs to the
 // outputs; bytes (2); parameters (2 * layers), pointers to the weights (fan_in, fan_out) and the bias (fan_out) of each
-// layer in turn; workspace as in Exchange; it and counts (4) are 0 before the first launch.
+// layer in turn; workspace as in Exchange; counts (4) of GridBarrier and count_launch(). The last two are 0 before the
+// first launch.
 //
 // Of B blocks, block b has the units from n b / B to n (b + 1) / B of each hidden layer of n units. Of the first layer
 // it keeps their Weights in registers, and digits of these in shared memory; of the layers between hidden layers its
@@ -40,7 +41,7 @@ __device__ __forceinline__ void for_each_parameter(const Shared &shared, Weights
   }
 }
 
-// Write the digits of the first layer's weights to shared memory; returns the value of their last digit's unit.
+// Write the digits of the first layer's weights to shared memory; returns the value of a unit of digit 0.
 __device__ __forceinline__ REAL write_weights(const Shared &shared, const Weights &weights) {
   block_atomic_max(shared.magnitudes, weights.magnitude());
   __syncthreads();

@@ -10,8 +10,9 @@ the other operand is split into digits of a byte, 4 for float32 and 8 for float6
 exact; the only error is that of an operand in fixed point, which is below the rounding of its dtype. Ootomo, Ozaki and
 Yokota compute products in float64 by integers in this way ("DGEMM on integer matrix multiplication unit", 2024).
 
-For small networks: bound by the latency of two exchanges per batch, and by the L2 cache, from which every block reads
-all images; in large batches by the latter alone. A block that can't hold a batch reads its images in parts, twice.
+The variant is for small networks, and bound by the latency of two exchanges per batch and by the L2 cache, from which
+every block reads all images; with large batches by the latter alone. A block that can't hold a batch reads its images
+in parts, twice.
 """
 
 from functools import partial
@@ -37,7 +38,7 @@ TILES = {
 }
 GROUP = 4  # units
 ROWS = 16  # of images in a product on tensor cores
-MAX_ROWS = 128  # of a chunk: 16 warps multiply 16 each by half of their pixels
+MAX_ROWS = 128  # of a chunk: each of 16 warps multiplies half of the pixels of 16 rows
 MAX_LAYERS = 7  # of weights: MAX_LAYERS of the source is one more
 
 
@@ -65,12 +66,12 @@ def setup(problem: Problem, *, block: int = 0, groups: int = 0) -> Run:
 
 
 def fitting_tile(units, dtype):
-    """The first of TILES for so many units of a block, else the last, as a tuple."""
+    """The first of TILES that holds `units` units per block, else the last, as a tuple."""
     return (next((tile for tile in TILES[dtype] if units <= GROUP * tile["groups"]), TILES[dtype][-1]),)
 
 
 def launch(problem, widths, blocks, tile):
-    """The cooperative launch by so many blocks. Raises LadderError if they don't fit on the GPU at once."""
+    """The cooperative launch by `blocks` blocks. Raises LadderError if they don't fit on the GPU at once."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     kernel = partial(cuda.kernel, "mlp", "cuda_persistent", dtype=dtype.name, is_cooperative=True, **tile)
     layers, batch = len(widths) - 1, min(sizes["batch"], sizes["images"])

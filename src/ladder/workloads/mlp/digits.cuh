@@ -30,7 +30,7 @@ __device__ __forceinline__ REAL power_of_two(int e) {
 
 // The four-byte words (SLICES / 4) of a value times `scale`, 2^(BITS - e): byte s % 4 of word s / 4 is digit s.
 __device__ __forceinline__ void to_digits(unsigned (&words)[SLICES / 4], REAL value, REAL scale) {
-  constexpr unsigned OFFSET = 0x80808080;  // 128 in every byte: digits from 0 to 255, then these from -128 to 127
+  constexpr unsigned OFFSET = 0x80808080;  // 128 per byte: the sum's bytes are d[s] + 128, the exclusive or's d[s]
 #if FLOAT64
   const unsigned long long bits = (unsigned long long)__double2ll_rn(value * scale) + 0x8080808080808080ull;
   words[0] = unsigned(bits) ^ OFFSET, words[1] = unsigned(bits >> 32) ^ OFFSET;

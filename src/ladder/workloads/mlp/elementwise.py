@@ -67,7 +67,7 @@ def relu_slope(delta, a):
 
 @numba.njit(**OPTIONS)
 def softmax_loss(z, bias, labels, order, start, loss, step):
-    """z <- gradient of the mean cross-entropy of softmax(z + bias) by the logits, in place; loss[step] <- the loss."""
+    """z <- gradient of the mean cross-entropy with respect to the logits z + bias, in place; loss[step] <- the mean."""
     rows, columns = z.shape
     total = 0.0
     for i in range(rows):

@@ -45,7 +45,7 @@ def setup(problem: Problem, *, product: str, threads: int) -> Run:
         """The steps of one batch, as (phase, function)."""
         rows = min(sizes["batch"], sizes["images"] - start)
         a, d = [value[:rows] for value in values], [delta[:rows] for delta in deltas]
-        d[last] = a[last]  # the loss overwrites the logits by their delta
+        d[last] = a[last]  # the loss overwrites the logits with their delta
         yield "gather", partial(elementwise.gather, problem.pixels, problem.order, start, a[0])
         for layer in range(1, last + 1):
             yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])

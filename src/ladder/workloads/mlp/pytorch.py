@@ -42,7 +42,7 @@ def epoch(problem, as_tensor, compiled):
             losses[number] = step(order[start : start + sizes["batch"]])
 
     if compiled == "on":
-        torch_compiler.compile_ahead(run)  # the last batch may be shorter, so all of them
+        torch_compiler.compile_ahead(run)  # all batches, since the last one may be shorter
     return run
 
 

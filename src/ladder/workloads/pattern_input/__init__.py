@@ -1,7 +1,7 @@
 """Reading the patterns of a training: images of an IDX file become rows of numbers in [0, 1], as `backprop` takes them.
 
-A run opens the file, reads its bytes from the page cache, and writes every pixel divided by 255; the check compares the
-numbers bitwise. The first round reads the file's first images, the second round its last.
+A run opens the file, reads its bytes from the page cache, and writes every pixel divided by 255 in float32; the check
+compares the numbers bitwise. The first round reads the file's first images, the second round its last.
 
 Shapes: path (4096,) uint8, the file's name as a C string; first (1,) int64, the number of the first image; the output
 out (images, 784).
@@ -76,7 +76,7 @@ def cost(sizes: Sizes) -> SimpleNamespace:
 
 
 def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
-    """Compare every number with its exact value, in chunks; returns the worst check."""
+    """Compare every number with the quotient in float32, in chunks; returns the worst check."""
     first, checks = first_image(sizes, round, data), []
     for start in range(0, sizes["images"], CHUNK):
         end = min(start + CHUNK, sizes["images"])

@@ -1,4 +1,4 @@
-/* Read the images of a file in one thread, one after the other. */
+/* Read the images of a file in one thread, one piece after the other. */
 #include "patterns.h"
 
 /* Read `count` images, beginning with image `first`, into `out` of shape (count, PIXELS). Returns whether the file has
