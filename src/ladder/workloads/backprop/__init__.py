@@ -3,7 +3,7 @@
 With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, an epoch computes for every layer the
 steps dW and the weights W:
 
-    dW <- momentum dW + rate sum over patterns of (activation, delta),   W <- W + dW,
+    dW <- momentum dW + rate sum over patterns of activation delta^T,   W <- W + dW,
 
 where delta is the derivative of -E with respect to a unit's input, t a target and o an output. Row 0 of W and dW
 belongs to the bias, whose activation is 1. `rate` applies to a sum over patterns, so it is about 1 / images. `ranpat`

@@ -1,4 +1,4 @@
-"""The loops of `fusion` with fewer operations, by the associativity of products and sums.
+"""The loops of `fusion` with fewer operations, because constant factors are moved out of sums.
 
 The error is halved once, and the rate is part of the output's deltas, hence of all deltas and weight changes. The
 bottleneck is that of `temporaries`.

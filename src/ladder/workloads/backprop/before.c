@@ -1,5 +1,5 @@
-/* The untuned program: the weight change alone has the loop over patterns innermost, so each of its accesses strides by
-   a row. */
+/* The untuned program: the weight change alone has the loop over patterns innermost, so each iteration reads another
+   row of activations and of deltas. */
 #include "untuned.h"
 
 void weight_change(const Network *net, long layer)

@@ -1,9 +1,9 @@
 """The untuned program of the earlier study: the weight change alone has the loop over patterns innermost.
 
-The study printed its weight change. From its times (220 of more than 250 s) the other blocks must have been far cheaper
-per product: they go pattern by pattern and unit by unit, with the innermost loop over the units below, weights read by
-columns and a sum in memory. The innermost loop of the weight change strides by a row of activations and of deltas: it
-touches a cache line and a page per pattern, and is bound by the latency of the cache that holds these lines.
+The study printed the code of the weight change, which took 220 of more than 250 s. So the other blocks must have
+been far cheaper per product: here they go pattern by pattern and unit by unit, with the innermost loop over the units
+below, weights read by columns and a sum in memory. The innermost loop of the weight change touches a cache line and a
+page per pattern, and is bound by the latency of the cache that holds these lines.
 """
 
 from typing import Literal

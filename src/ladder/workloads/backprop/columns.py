@@ -20,7 +20,7 @@ COLUMNS = {
     "gradients": "whether gradients are computed by PyTorch's autograd or by hand-written formulas",
     "bm": "patterns of a tile",
     "tn": "units that a thread computes",
-    "tp": "patterns that a thread computes",
+    "tp": "pixels whose gradients a thread accumulates",
     "epoch": "the number of the epoch, from 1",
     "loss": "the error of the epoch, half the sum of squares over patterns and outputs",
     "reference_loss": "the same of the reference in float64",

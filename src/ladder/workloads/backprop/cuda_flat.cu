@@ -1,4 +1,4 @@
-// Every macro block with an index function at each access. Each kernel has two versions, one per index function. All
+// A kernel per macro block (network.h), in two versions, which compute the index of each access by Walk or Offsets. All
 // kernels have the same arguments; `layer` is a layer with weights. With its width fan_out and the width fan_in of the
 // layer below, its part of `w` and `dw` is (fan_in + 1, fan_out), and its part of `out` and `delta` is (rows, fan_out).
 // Kernels compute only the `count` rows that ranpat lists.

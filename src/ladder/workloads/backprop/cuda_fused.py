@@ -4,8 +4,8 @@ The first computes tiles of `bm` patterns from their images to the deltas of all
 deltas for the gradient of the first layer; the third adds the blocks' partial gradients and updates the weights. The
 images are read twice, and nothing of their size is written. Tiles are just large enough for the multiprocessors to
 process MNIST's 60000 patterns at once. With `math` = tf32, the two products with the images use tensor cores. In
-float32 bound by the FMAs of these two products; in TF32 by the two reads of the images, the second of which begins with
-those still in the L2 cache, and by the layers above the first, during which no images are read.
+float32 the variant is bound by the FMAs of these two products; in TF32 by the two reads of the images, the second of
+which begins with those still in the L2 cache, and by the layers above the first, during which no images are read.
 """
 
 import itertools

@@ -64,6 +64,7 @@ class Program:
         return phase, partial(self.call, getattr(self.library, name), arguments)
 
     def call(self, function, arguments):
+        """Call a function; as a method, so that steps keep this object and hence the arrays alive."""
         function(*arguments)
 
     def changes(self, name="weight_change"):

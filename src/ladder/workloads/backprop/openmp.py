@@ -4,7 +4,7 @@ The error of the epoch is a `reduction`, or one `atomic` addition per pattern. `
 are summed: by an `atomic` addition per product; in each thread's `accumulators`, which are added at the end; or by
 threads that each own some rows and iterate over all patterns (`owner`). `schedule` is that of the loop over patterns;
 `simd` = 1 adds OpenMP's directive to vectorise. Atomic changes are bound by contention for cache lines; accumulators,
-like `temporaries`, by the L2 cache of every thread.
+like `temporaries`, by each core's L2 cache.
 """
 
 from typing import Literal

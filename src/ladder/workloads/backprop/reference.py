@@ -32,7 +32,7 @@ def held_out(images):
 
 
 def generator(sizes, *stream):
-    """An independent random generator for each purpose, which `stream` numbers."""
+    """A random generator, independent of those with other numbers `stream`; every purpose has its own."""
     return np.random.default_rng([sizes["seed"], *stream])
 
 
@@ -109,7 +109,7 @@ def gradients(weights, x, targets, noise=None, start=None):
         ones, below = np.ones((len(x), 1)), layers[index]
         derivatives.append(np.vstack([multiply(matrix.T, delta, noise) for matrix in (ones, below)]))
         if noise is not None:
-            # The first layer's sums over pixels round at random, since pixels differ enough; that of its bias doesn't.
+            # In the first layer, terms with pixels differ enough to round at random; those of the bias don't.
             rows = np.hstack([ones, below]) if index else ones
             derivatives[-1][: rows.shape[1]] += sequential_sum_errors(rows, delta, start[index][: rows.shape[1]])
         if index:
@@ -177,7 +177,7 @@ def trajectory(sizes, data, noise=None):
 
 
 def compute(sizes, data):
-    """The reference and its sensitivity, as named float64 arrays for an .npz file.
+    """The reference and its drift under rounding, as named float64 arrays for an .npz file.
 
     `error` (epochs), `w1`, `dw1`, ... (epochs x shape), and the largest distance between the two trajectories up to an
     epoch: `error_drift`, `w1_drift`, `dw1_drift`, ... (epochs).
@@ -195,7 +195,7 @@ def compute(sizes, data):
 
 
 def bound(drift, precision):
-    """The bound for a drift measured with float32's rounding."""
+    """The error bound in a precision, from the drift under float32's rounding."""
     return MARGIN * drift * (unit_roundoff(precision) + unit_roundoff(np.float64)) / NOISE
 
 

@@ -30,10 +30,10 @@ typedef struct {
     long begin, end;
 } Part;
 
-/* Partition the blocks of patterns into parts, which threads take dynamically; returns the number of parts. As in
-   guided scheduling, each round makes one part per thread out of half of the remaining blocks, so a slow thread takes
-   fewer parts; on one thread, one part has all blocks. The partition is deterministic, and every part has its own
-   gradient and error: results don't depend on which thread takes which part. */
+/* Partition the blocks of patterns into `parts`, or, if it is NULL, only count the parts; returns their number. Threads
+   take parts dynamically. As in guided scheduling, each round makes one part per thread out of half of the remaining
+   blocks, so a slow thread takes fewer parts; on one thread, one part has all blocks. The partition is deterministic,
+   and every part has its own gradient and error: results don't depend on which thread takes which part. */
 static long partition(const Network *net, long block, Part *parts)
 {
     const long blocks = (net->count + block - 1) / block, divisor = net->threads > 1 ? 2 : 1;

@@ -5,7 +5,7 @@ memory once. Products have tiles of sums in registers: 3 patterns, or more if a 
 without AVX-512VL; a gradient's tile has inputs in place of patterns. Patterns are read in place, by `ranpat`. Threads
 take parts of the patterns dynamically, large ones first, so a slow thread takes fewer; every part has its own sums,
 which are added in order at the end. Threads are bound to different cores because two threads on one core would share
-its multiply-add units. `vector` is the length of a vector in bytes: that of the machine's registers, or less if the
+its multiply-add units. `vector`, in bytes, should be the length of the machine's vector registers, or less if the
 layers' widths aren't multiples of it. The variant is bound by the multiply-adds of the products.
 """
 

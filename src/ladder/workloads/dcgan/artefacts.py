@@ -15,7 +15,7 @@ ARTEFACTS = {"learned.bin": "mnist", "pictures.png": "dcgan/learned.bin"}
 
 
 def make(name, path, data):
-    """Write `learned.bin` from a folder of digits, or `pictures.png` from a network. Raises LadderError."""
+    """Write `learned.bin` from a folder of digits, or `pictures.png` from a network. Raises LadderError if it can't."""
     if name == "pictures.png":
         gallery.write(path, dcgan.load_data(data))
         return

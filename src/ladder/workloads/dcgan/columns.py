@@ -7,7 +7,7 @@ COLUMNS = {
     "pictures": "the type of a picture's numbers: float32, or uint8 for 8-bit pixels",
     "first": "the variant of tconv for the first layers",
     "last": "the variant of tconv for the last layers",
-    "split": "the layer with which the last layers begin",
+    "split": "the number of first layers",
     "batch": "pictures of a batch",
     "batches": "whether batches are even, or the last ones become smaller (tapered)",
     "epilogue": "where batch norm and activation are computed: separate pass, folded into weights, fused into layers",

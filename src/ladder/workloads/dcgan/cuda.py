@@ -1,10 +1,10 @@
 """The generator on one GPU, latents and pictures in its memory; its layers are any CUDA variants of `tconv`.
 
 The projection, and layers of variants that use a matrix product, call the variant `product` of `gemm`. An epilogue that
-a layer doesn't fuse is a separate pass. Layers on tensor cores read operands, which the preceding pass or layer has
-written, or a projection on tensor cores, which needs no pass. With `graph` all batches are one CUDA graph. With
-`batches` = tapered the batches are those of `home`, to determine the cost of its copies. Large batches are
-compute-bound by the transposed convolutions, small ones latency-bound by kernel launches.
+a layer doesn't fuse is a separate pass. Layers on tensor cores read operands that the preceding pass, layer or
+projection on tensor cores has written. With `graph` all batches are one CUDA graph. With `batches` = tapered the
+batches are those of `home`, to determine the cost of its copies. Large batches are compute-bound by the transposed
+convolutions, small ones latency-bound by kernel launches.
 """
 
 from functools import partial

@@ -4,12 +4,12 @@
 - `memory`: the GPU writes directly to the caller's array, which is page-locked before the timed call (pinned); to a
   page-locked buffer, from which the host copies, for callers whose array can't be locked (staged); or to the caller's
   pageable array, through a buffer of the driver (pageable).
-- `streams`: batches alternate between so many streams, so that blocks of one fill multiprocessors that another leaves
+- `streams`: batches alternate between this many streams, so that blocks of one fill multiprocessors that another leaves
   idle.
 - `batches` = tapered: the last batches become smaller, so that the last copy is short; small batches share the
   projection and the first layer.
 - `graph`: a GPU's whole call is one CUDA graph.
-- `gpus`: the images are partitioned among so many GPUs, with a host thread for each; the caller's drives the first.
+- `gpus`: the images are partitioned among this many GPUs, with a host thread for each; the caller's drives the first.
 - `first`, `last`, `split` and `epilogue` are explained in `batches.py`, `math` and `product` in `gpu.py`.
 
 The variant is bound by the multiply-adds of the layers or by the link between GPU and host, whichever takes longer.
@@ -40,7 +40,7 @@ REQUIRES = ("cupy",)
 USES = {"first": "tconv", "last": "tconv", "product": "gemm"}
 KERNELS = ("cuda",)
 LIMITS = {"split": (0, 4), "batch": (1, 65535)}  # the maximum batch is that of `images` in CUDA variants of tconv
-# The slots of a GPU, of which each has a batch that is drawn or copied: the minimum number, and the number per stream.
+# Slots of a GPU, each for a batch that is being drawn or copied: the minimum number, and the number per stream.
 MIN_SLOTS, SLOTS_PER_STREAM = 8, 2
 
 
@@ -226,7 +226,7 @@ class GpuShare:
             self.latents_copied.record(self.copy_stream)
 
     def enqueue_copy(self, batch):
-        """Enqueue the copy of a batch; from pageable memory `complete` does that, because the call blocks the host."""
+        """Enqueue the copy of a batch; to pageable memory `complete` copies, because the call blocks the host."""
         if self.memory == "pageable":
             return
         staging, pictures = batch.slot.staging, self.host.pictures[batch.images]

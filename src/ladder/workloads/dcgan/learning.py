@@ -117,7 +117,7 @@ def round_bits(values):
 
 
 def initialise(module):
-    """Initialise weights as in the paper."""
+    """Initialise weights as Radford, Metz and Chintala do."""
     if isinstance(module, nn.BatchNorm2d):
         nn.init.normal_(module.weight, 1.0, 0.02)
     elif hasattr(module, "weight"):

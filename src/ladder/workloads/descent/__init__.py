@@ -8,7 +8,7 @@ by the latency of dependent steps. `system` defines A and b, `trajectory` bounds
 | --- | --- |
 | steepest | steepest descent |
 | cg | conjugate gradients (Hestenes and Stiefel, 1952) |
-| jacobi | conjugate gradients on A and b divided by the diagonal of A |
+| jacobi | conjugate gradients with Jacobi's preconditioner, the diagonal of A |
 | direct | any direct method, without history and iterations |
 
 The variables have their usual names: residual r = b - A x, direction p, q = A p, and z, which is r or, for jacobi, r

@@ -9,7 +9,7 @@ COLUMNS = {
     "start": "the right-hand side: the worst for steepest descent, or random",
     "scaling": "whether rows and columns of the matrix are scaled",
     "product": "BLAS's product: gemv reads the whole matrix, symv one triangle",
-    "recompute": "the residual is computed from its definition in every so many iterations; 0: never",
+    "recompute": "iterations from one computation of the residual by its definition to the next; 0: never",
     "batch": "iterations after which the host checks whether the solve has ended; 0: it does not check",
     "block": "threads of a block or, for cuda_symmetric, the side of a tile; 0: chosen by n",
     "blocks": "blocks of threads; 0: chosen by n",

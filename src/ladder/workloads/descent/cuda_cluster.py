@@ -1,8 +1,8 @@
 """A whole solve by one cluster of blocks, which exchange q through distributed shared memory.
 
 Each warp has its rows of A and the vectors r and p in registers. The bottleneck is latency: a step waits for one
-exchange of q within the cluster and for two reductions over a warp, three except in steepest descent. The cluster uses
-only a small part of the GPU.
+exchange of q within the cluster and for three reductions over a warp, two in steepest descent. The cluster uses only a
+small part of the GPU.
 """
 
 from functools import partial

@@ -17,7 +17,7 @@
   const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, REAL *vectors, REAL *diagonal,          \
       REAL *rz, int n, int iterations, int algorithm, REAL tolerance, int columns, int step
 
-// Step `step`; `is_recomputed` is whether recompute_residual() has written its residual.
+// Step number `step`; `is_recomputed` is whether recompute_residual() has written its residual.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1) advance_by_one(ARGUMENTS, int is_recomputed) {
   DECLARE_STATE
   advance(state, step, is_recomputed ? RECOMPUTED : UPDATED, shared, rows);

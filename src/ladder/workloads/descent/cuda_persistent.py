@@ -24,8 +24,8 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_persistent.cu"
 MACROS = ("block", "team", "rows", "unroll", "columns")
-# With `columns`, for A in registers: n is at most 32 times as large. The others are for short and for long rows. Each
-# is the fastest of several tilings on an H200.
+# With `columns`, for A in registers and n up to 32 times `columns`. The others are for short and for long rows. Each is
+# the fastest of several tilings on an H200.
 TILES = {
     "float32": (
         {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},
@@ -41,7 +41,7 @@ TILES = {
 }
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 WARP = 32
-# For a larger n, a block has no registers for all vectors: its threads times `ELEMENTS` of the source.
+# The largest n at which all vectors fit in a block's registers: its threads times `ELEMENTS` of the source.
 MAX_N = {"float32": 3072, "float64": 2048}
 
 

@@ -32,7 +32,7 @@ struct SolveState {
   REAL tolerance;
 };
 
-// Load values (WIDTH) at `source` by one access, or zeros if no element of the row remains; `remaining` do.
+// Load values (WIDTH) at `source` by one access; zeros unless `remaining`, the elements left in the row, is above 0.
 template <int WIDTH>
 __device__ __forceinline__ void load(const REAL *source, long long remaining, REAL *values) {
   if constexpr (WIDTH == 1) {

@@ -1,7 +1,7 @@
 """A whole solve in one cooperative launch that reads one triangle of A and uses each element for two products.
 
-The variant is memory-bound, with half of the bytes of A. The sums of tiles are written and read again: 2 n / `block`
-more elements per row, about 1 %. The four barriers per step are negligible if A is large, and dominate if it is small.
+The variant is memory-bound, with half of the bytes of A. The sums of tiles are written once and read twice, 3 n /
+`block` more elements per row: about 2 % more. Four barriers per step are negligible if A is large, else they dominate.
 """
 
 from functools import partial

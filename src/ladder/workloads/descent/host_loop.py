@@ -1,15 +1,15 @@
 """Steepest descent as in the earlier study: a kernel per operation, and the step length computed by the host.
 
-An iteration multiplies by A twice, since the residual is recomputed as b - A x. Each multiplication writes n n products
-before their rows are summed. Dot products are products of a row and a column by the same kernels. The host waits for
-r.r and r.A r, divides them, and launches the kernels that need the quotient.
+An iteration multiplies by A twice, since the residual is recomputed as b - A x. Each multiplication writes n * n
+products before their rows are summed. Dot products are products of a row and a column by the same kernels. The host
+waits for r.r and r.A r, divides them, and launches the kernels that need the quotient.
 """
 
 import numpy as np
 
 
 def solver(problem, kernels):
-    """A function that solves by `kernels`, a BlockPerRow or a LinearIndex of `descent_kernel`."""
+    """A function that solves by `kernels`, a BlockPerRow or a LinearIndex of `descent_kernel.launch`."""
     n, dtype = problem.sizes["n"], np.dtype(problem.sizes["dtype"])
     matrix, b, x = problem.matrix, problem.b, problem.x
     products, row_products, row = (problem.device.empty(shape, dtype) for shape in ((n, n), (1, n), (1, n)))

@@ -18,8 +18,8 @@ MAX_SMALL_N = 3072
 def make_shares(problem, tiles, blocks=0, **tiling):
     """The Shares with this tiling or, by default, with one of two `tiles`: the second for a large n.
 
-    By default, there are as many `blocks` as can have rows, at most one per multiprocessor. Raises LadderError if a
-    part of the tiling is missing.
+    By default, enough `blocks` compute all rows in one pass of their teams, but at most one per multiprocessor. Raises
+    LadderError if a part of the tiling is missing.
     """
     n = problem.sizes["n"]
     (tiling,) = binaries.tiling_or((tiles[n > MAX_SMALL_N],), **tiling)
@@ -88,7 +88,7 @@ class Shares:
 
 
 def max_blocks(n, tiling):
-    """The largest number of blocks such that every team has rows, at most that of the GPU's multiprocessors."""
+    """The number of blocks that compute all rows in one pass of their teams, but at most one per multiprocessor."""
     teams = tiling["block"] // tiling["team"]
     return min(cuda.multiprocessors(), -(-n // (teams * tiling["rows"])))
 

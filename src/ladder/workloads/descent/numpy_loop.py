@@ -1,4 +1,4 @@
-"""Peer: a hand-written iteration in NumPy, its product by NumPy's BLAS; memory-bound by A."""
+"""Peer: a hand-written iteration in NumPy, its product by NumPy's BLAS; bound by reading A."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Peer: SciPy's conjugate gradients with a dense operator, the product by NumPy's BLAS; memory-bound by A."""
+"""Peer: SciPy's conjugate gradients with a dense operator, the product by NumPy's BLAS; bound by reading A."""
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg

@@ -54,7 +54,7 @@ class LinearIndex:
     """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
 
     A reduction has passes of `load` elements a thread; a load of 0 is the earlier study's for the number of columns.
-    `launch` is "right" or "study", as the study launched every kernel: with EXCHANGED_KERNELS and SQUARED_KERNELS.
+    `launch` is "right" or, to launch EXCHANGED_KERNELS and SQUARED_KERNELS as the study did, "study".
     """
 
     def __init__(self, workload, problem, block, load, launch):

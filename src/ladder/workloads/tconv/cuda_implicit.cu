@@ -1,5 +1,5 @@
-// The transposed convolution without tensor cores: tiles of BM images by BN output channels, summed in steps of BK
-// channels, pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
+// The transposed convolution without tensor cores: tiles of BM images by BN columns, summed in steps of BK channels,
+// pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
 // bias (k), the result (images, 2 h, 2 h, k).
 //
 // Launch: grid (ceil(columns / BN) * positions, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared

@@ -12,8 +12,8 @@
 #include "tensor_operands.cuh"
 
 constexpr int WARPS_ACROSS = BN / WN, THREADS = 32 * (BM / WM) * WARPS_ACROSS;  // WARPS_ACROSS: along the columns
-// Registers: a thread's sums, the fragments of both operands, and 64 more. The launch bounds of as many blocks as then
-// fit on a multiprocessor keep the compiler from using many more.
+// Registers of a block: each thread's sums, fragments of both operands, and 64 more. The launch bounds of as many
+// blocks as then fit on a multiprocessor keep the compiler from using many more.
 constexpr int SUMS = WM * WN / 32;
 constexpr int REGISTERS = THREADS * (SUMS + WM / 4 + WN / 4 + 64);
 constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;

@@ -193,7 +193,7 @@ struct Epilogue {
   const float *bias;
   Out *out;
   int images, h, k, out_width;
-  float lower_bound;  // the lower bound that the activation clamps to
+  float lower_bound;  // of the activation: 0 for RELU, else -infinity
 
   // Add the bias to the sums (4, BN / 8, 4) of a warpgroup's row of a tile, activate and store them.
   __device__ __forceinline__ void operator()(float (&sums)[4][BN / 8][4], const Tile &tile, int group) const {
@@ -250,7 +250,7 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   constexpr int depth = LINE * 16 / sizeof(typename Operand<math>::Type);
   const int lines = (width - 1) / depth + 1;
   if (threadIdx.x >= 128 * GROUPS) {
-    release_registers<40>();
+    release_registers<40>();  // 128 * 40 + 256 * 232 = 384 * 168, the registers at launch
     if (threadIdx.x == 128 * GROUPS) produce(shared, image, packed, tiles, lines, depth);
   } else {
     claim_registers<232>();

@@ -13,7 +13,7 @@
 #include "tensor_operands.cuh"
 
 constexpr int THREADS = 128 * GROUPS, ROW_TILES = BM / (64 * GROUPS);  // of 64 rows, per warpgroup
-// Registers: a thread's sums and 64 more.
+// Registers of a block: each thread's sums and 64 more.
 constexpr int REGISTERS = THREADS * (ROW_TILES * BN / 2 + 64);
 constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
 

@@ -3,7 +3,7 @@
 //
 // A block has ROWS x COLUMNS pixels of one image. These and their neighbours are copied to shared memory in steps of BK
 // channels, double-buffered. Each value there is used by 25 CHANNELS multiply-adds in the threads of up to 9 pixels.
-// The filter, packed (c, WEIGHTS) in the order of use, is the same for all threads.
+// The filter, packed in the order of use, is the same for all threads.
 //
 // Shapes: image (images, h, h, c), packed filter (c, WEIGHTS V), bias (CHANNELS), out (images, 2 h, 2 h, CHANNELS).
 //

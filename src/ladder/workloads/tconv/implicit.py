@@ -1,7 +1,7 @@
 """What the implicit products share: the packed filter, the grid, and the choice of tiles by shape.
 
-`implicit.cuh` describes the products. `parities` is the number (1, 2 or 4) of neighbouring elements of the
-result, which are its positions, in one product.
+`implicit.cuh` describes the products. `parities` is the number (1, 2 or 4) of neighbouring elements of the result in
+one product.
 """
 
 from math import ceil
