@@ -86,7 +86,7 @@ class Kernels:
 
 
 @functools.cache
-def kernels(variant, dtype, **tuning):
+def descent_kernels(variant, dtype, **tuning):
     """The Kernels of a variant of `descent_kernel`, compiled once per process."""
     names = ["init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"]
     names += ["hash", "gemv"] if variant == "cuda_version2" else []
