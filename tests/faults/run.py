@@ -178,9 +178,7 @@ def main():
     parser.add_argument("--only", type=int, action="append", help="the number of one fault; may be repeated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of parallel faults")
     parser.add_argument("--folder", help="where studies are copied to; by default a temporary folder")
-    parser.add_argument(
-        "--base", help="the folder of a study without faults: `base` in the folder of an earlier run"
-    )
+    parser.add_argument("--base", help="the folder of a study without faults: `base` in the folder of an earlier run")
     options = parser.parse_args()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="faults-")).absolute()
     signal.signal(signal.SIGTERM, partial(end_all_and_exit, folder))
