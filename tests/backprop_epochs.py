@@ -53,9 +53,8 @@ def failures(case, device):
         written = backprop.fill(staged, sizes, round, digits())
         device.upload(staged, {name: problem.inputs[name] for name in written})
 
-    start_round(
-        0
-    )  # as the harness does: `setup` may run the epoch to capture a graph, so `ranpat` must hold valid rows
+    # As the harness does: `setup` may run the epoch to capture a graph, so `ranpat` must hold valid rows.
+    start_round(0)
     steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
     for round in range(backprop.rounds(sizes)):
         start_round(round)

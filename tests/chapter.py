@@ -17,7 +17,7 @@ def full_study(workload):
 
 
 def study(workload):
-    """The same, as the chapter's ChapterStudy."""
+    """The study of all cases that a chapter reads, as its ChapterStudy."""
     return CHAPTERS[workload].study(full_study(workload))
 
 

@@ -150,7 +150,7 @@ def inductor_folder(tmp_path_factory):
 
 @pytest.fixture
 def torch_compiler(monkeypatch, inductor_folder):
-    """`torch.compiler` without anything compiled, because it compiles a function for a few shapes only."""
+    """`torch.compiler` with nothing compiled yet, because PyTorch recompiles a function for a few shapes only."""
     import torch
 
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(inductor_folder))
@@ -166,12 +166,12 @@ class Study:
 
     def __init__(self, folder, name="it's mine & yours"):
         self.folder = Path(folder) / name
-        for name in ("Snakefile", "workflow", "config", "profiles", "paper", "src", "tests/variants"):
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in ("Snakefile", "workflow", "config", "profiles", "paper", "src", "tests/variants"):
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / path).is_dir():
+                shutil.copytree(ROOT / path, self.folder / path, ignore=shutil.ignore_patterns("__pycache__"))
             else:
-                shutil.copy(ROOT / name, self.folder / name)
+                shutil.copy(ROOT / path, self.folder / path)
         (self.folder / ".venv").symlink_to(sys.prefix)
         project_experiments = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
         self.config = {
@@ -243,7 +243,7 @@ def study(tmp_path):
 def fake_gpus(monkeypatch):
     """A function that simulates GPUs in NVML, in this process and in those that it starts."""
 
-    def insert(count, **state):
+    def simulate(count, **state):
         monkeypatch.setitem(sys.modules, "pynvml", stand_in)
         monkeypatch.setenv("PYTHONPATH", str(TESTS / "stand_in_nvml"), prepend=os.pathsep)
         monkeypatch.setenv("LADDER_FAKE_GPUS", str(count))
@@ -251,5 +251,5 @@ def fake_gpus(monkeypatch):
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         nvidia.library.cache_clear()
 
-    yield insert
+    yield simulate
     nvidia.library.cache_clear()

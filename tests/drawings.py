@@ -16,7 +16,7 @@ from ladder.store import collect, table_files
 THREADS = [1, 2, 6, 24]  # numbers of threads of the cases, on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
-COPY_SECONDS = {"to device": 2e-4, "to host": 1e-5}  # seconds
+COPY_SECONDS = {"to device": 2e-4, "to host": 1e-5}
 RANK_PHASE_SHARES = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather": 0.04}  # shares of a call
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s, on the host those of one thread
 RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_columns": 1e4, "cuda_tiled": 2.5e4}
@@ -92,7 +92,7 @@ def configured_cases():
 
 @functools.cache
 def planned_cases(threads=(*THREADS,)):
-    """The same, but only cases with the given numbers of threads, and those on ranks that fit on the machine."""
+    """Of these cases, those with the given numbers of threads and those on ranks that fit on the machine."""
 
     def is_planned(case):
         return case.threads in threads or ("ranks" in case.tuning and case.threads <= 24)
@@ -151,9 +151,9 @@ def ceilings(machines=MACHINES):
     stream = stream.replace("threads={}", "block=512")
     rows.append({"workload": "stream", "variant": "cuda", "case": stream, "best": 4e12, "device": "cuda"})
     cublas = gemm.format("float64", 1).replace("threads=1", "math=default")
-    steps = "elements=16777216,length=8192,dtype=float64,seed=1,cache=warm,block=128,chains=8"
+    fma = "elements=16777216,length=8192,dtype=float64,seed=1,cache=warm,block=128,chains=8"
     rows.append({"workload": "gemm", "variant": "cublas", "case": cublas, "best": 60e12, "device": "cuda"})
-    rows.append({"workload": "fma", "variant": "cuda", "case": steps, "best": 33e12, "device": "cuda"})
+    rows.append({"workload": "fma", "variant": "cuda", "case": fma, "best": 33e12, "device": "cuda"})
     return {machine: {"rows": rows} for machine in machines}
 
 

@@ -18,7 +18,7 @@ from ladder.catalogue import native_sources
 from ladder.devices.host import Host
 
 EMULATION_SOURCES = TESTS / "emulated"
-GXX_OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")  # of g++
+GXX_OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")
 GUARD_ELEMENTS = 8  # elements behind each array
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 
@@ -86,7 +86,7 @@ class Kernels:
 
 
 @functools.cache
-def kernels(variant, dtype, **tuning):
+def descent_kernels(variant, dtype, **tuning):
     """The Kernels of a variant of `descent_kernel`, compiled once per process."""
     names = ["init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"]
     names += ["hash", "gemv"] if variant == "cuda_version2" else []
@@ -130,10 +130,8 @@ def device():
     return SimpleNamespace(is_first=lambda: True, guards=guards, **functions)
 
 
-NAN_BITS = {
-    "f4": ("u4", 0x7FC00000),
-    "f8": ("u8", 0x7FF8000000000000),
-}  # a NaN as an integer; its lower bits are free
+# A NaN as an integer; its lower bits are free.
+NAN_BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}
 
 
 def guarded_host():

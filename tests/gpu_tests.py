@@ -83,8 +83,8 @@ def merge(parts, requested):
 
 def gpu_orders():
     """An endless iterator over lists of the UUIDs of all GPUs, each GPU first in turn."""
-    names = [gpu["uuid"] for gpu in GPUS]
-    return itertools.cycle([names[first:] + names[:first] for first in range(len(names))] or [names])
+    uuids = [gpu["uuid"] for gpu in GPUS]
+    return itertools.cycle([uuids[first:] + uuids[:first] for first in range(len(uuids))] or [uuids])
 
 
 def run_cases(tool, *cases, gpus):

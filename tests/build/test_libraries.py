@@ -77,9 +77,8 @@ def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and
     monkeypatch.setattr(libraries, "LINK_OPTIONS", (*libraries.LINK_OPTIONS, "-Wl,-O1"))
     assert libraries.ensure(*LIBRARY).stat().st_mtime_ns > recompiled
     intact = path.read_bytes()
-    path.write_bytes(
-        intact[:79] + bytes([intact[79] ^ 4]) + intact[80:]
-    )  # as by a faulty disk; loading it would end in SIGBUS
+    # One bit changes, as by a faulty disk; loading the library would end in SIGBUS.
+    path.write_bytes(intact[:79] + bytes([intact[79] ^ 4]) + intact[80:])
     assert libraries.ensure(*LIBRARY).read_bytes() == intact
 
 

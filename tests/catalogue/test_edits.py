@@ -10,7 +10,7 @@ from ladder.build import binaries
 from ladder.catalogue import imports, locations, sources, traits
 from ladder.planning import configuration, plan, targets
 
-pytestmark = pytest.mark.xdist_group("test_edits")  # one worker, so that the fingerprints before edits are found once
+pytestmark = pytest.mark.xdist_group("test_edits")  # one worker, so that `original_fingerprints` runs once
 HOST_DEVICES, GPU_DEVICES = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 
 
@@ -88,7 +88,7 @@ AFFECTING = {
         '**case.variables, "A": "1",',
         HOST_DEVICES | GPU_DEVICES,
     ),
-    "the environment of the host's": (
+    "the variables of the host device": (
         "devices/host.py",
         '"OMP_DYNAMIC": "false"',
         '"OMP_DYNAMIC": "true"',

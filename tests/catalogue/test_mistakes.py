@@ -624,10 +624,10 @@ def test_a_check_that_accepts_wrong_results_is_refused_when_planning_and_in_a_wo
     edit(path, "import product_factor", "import Check, compare, product_factor")
     path.write_text(path.read_text() + CHECK.format(result))
     line = path.read_text().partition("def check")[0].count("\n") + 1
-    planned, worked = refusal(), answers_of_worker(monkeypatch)[-1]["error"]
-    assert re.search(r"accepts outputs of zeros, and also outputs of \S+ in every element: at most one can", planned)
-    assert "accepts the outputs of a correct run, and also the same outputs doubled, negated" in worked
-    for message in (planned, worked):
+    plan_error, worker_error = refusal(), answers_of_worker(monkeypatch)[-1]["error"]
+    assert re.search(r"accepts outputs of zeros, and also outputs of \S+ in every element: at most one can", plan_error)
+    assert "accepts the outputs of a correct run, and also the same outputs doubled, negated" in worker_error
+    for message in (plan_error, worker_error):
         assert "`check(sizes, inputs, outputs, round, data, reference, precision)` in line" in message
         assert f"line {line} of {path}" in message
         assert "Derive the bound from the arithmetic" in message

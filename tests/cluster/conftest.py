@@ -9,7 +9,7 @@ from cluster import slurm as virtual_slurm
 from conftest import ROOT, Study
 from ladder.planning.targets import SITE_VARIABLE
 
-# All memory of a virtual node, for one job.
+# Of the 4000 MB of a virtual node, so that a node has room for one job.
 NODES = {"partition": "cpu", "machine": "cluster-cpu", "cores": 2, "memory": 3000, "minutes": 10}
 
 

@@ -122,12 +122,12 @@ class Slurm:
     def wait_until_ended(self, job):
         """Wait until a job has ended; the Job of the completion log."""
         return wait(
-            lambda: next((job_entry for job_entry in self.jobs() if job_entry.id == job), None), f"The job {job} to end"
+            lambda: next((job_entry for job_entry in self.jobs() if job_entry.id == job), None), f"the job {job} to end"
         )
 
     def wait_until_running(self, job):
         """Wait until a job runs."""
-        wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"The job {job} to run")
+        wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"the job {job} to run")
 
     def cancel(self, job):
         output("scancel", job)
@@ -139,7 +139,7 @@ class Slurm:
     def bring_up(self, node):
         """Bring a node back, and wait until it is idle."""
         output("scontrol", "update", f"NodeName={node}", "State=RESUME")
-        wait(lambda: nodes()[node] == "idle", f"The node {node} to come back")
+        wait(lambda: nodes()[node] == "idle", f"the node {node} to come back")
 
 
 def parse_job(line):
@@ -182,19 +182,19 @@ def nodes():
 
 
 def wait(condition, description, limit=TIMEOUT):
-    """Wait until `condition` returns something true; its result. Raises LadderError after `limit` seconds."""
+    """Wait until `condition` returns something true; returns that. Raises LadderError after `limit` seconds."""
     end = time.monotonic() + limit
     while not (answer := condition()):
         if time.monotonic() > end:
-            raise LadderError(f"{description} took more than {limit} s.")
+            raise LadderError(f"Waited more than {limit} s for {description}.")
         time.sleep(0.05)
     return answer
 
 
-def holds(test):
-    """Whether a test succeeds; it fails, too, if it raises LadderError, as before a daemon answers."""
+def succeeds(condition):
+    """What `condition` returns; False if it raises LadderError, as before a daemon answers."""
     try:
-        return test()
+        return condition()
     except LadderError:
         return False
 
@@ -248,7 +248,7 @@ def lock_machine(limit):
         return True
 
     try:
-        wait(try_lock, "", limit)
+        wait(try_lock, "the lock", limit)
     except LadderError:
         file.close()
         raise Unavailable(
@@ -258,7 +258,7 @@ def lock_machine(limit):
 
 
 def start(folder=FOLDER, lock_file=None):
-    """Start a new Slurm, whatever an earlier one left; the caller holds the lock.
+    """End an earlier Slurm, if there is one, and start a new one; the caller holds the lock.
 
     With `lock_file`, the open file of the lock, the Slurm holds the lock even after this process has ended.
     """
@@ -278,12 +278,12 @@ def start(folder=FOLDER, lock_file=None):
         files = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
         socket = f"--socket={folder}/munge.socket"
         daemon(folder, ["munged", "--force", socket, *files], lock_file)
-        wait(lambda: holds(lambda: output("munge", "--no-input", socket)), "munged's answer", 30)
+        wait(lambda: succeeds(lambda: output("munge", "--no-input", socket)), "munged to answer", 30)
         daemon(folder, ["slurmctld", "-c"])
         for node in NODES:
             daemon(folder, [*WITH_PRIVATE_MEMORY, "slurmd", "-c", "-N", node])
         idle = dict.fromkeys(NODES, "idle")
-        wait(lambda: holds(lambda: nodes() == idle), f"The nodes of Slurm to be idle (see {folder}/*.log)")
+        wait(lambda: succeeds(lambda: nodes() == idle), f"the nodes of Slurm to be idle (see {folder}/*.log)")
     except BaseException:
         stop()
         raise

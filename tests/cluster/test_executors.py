@@ -18,7 +18,7 @@ def submit(tmp_path, monkeypatch):
     for name in ("sbatch", "squeue", "sacct", "scancel", "sinfo"):
         program = tmp_path / "bin" / name
         program.parent.mkdir(exist_ok=True)
-        program.write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/asked\nexit 1\n")
+        program.write_text(f"#!/bin/sh\necho {name} >> {tmp_path}/slurm-calls\nexit 1\n")
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
     command = tmp_path / "submit"
@@ -43,7 +43,7 @@ def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, descri
     assert {path.parent.name for path in folder.rglob("*.json")} == {"blas", "openmp"}
     # The two measurements alone were submitted.
     assert len(list(tmp_path.glob("job-*.log"))) == 2
-    assert not (tmp_path / "asked").exists()
+    assert not (tmp_path / "slurm-calls").exists()
 
 
 @pytest.mark.slow

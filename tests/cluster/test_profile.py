@@ -77,7 +77,7 @@ class Run:
 
     def job(self, words):
         """Wait for the job of a case to run; returns its number."""
-        return virtual_slurm.wait(lambda: running_job(words), f"A job for {words} to run", 180)
+        return virtual_slurm.wait(lambda: running_job(words), f"a job for {words} to run", 180)
 
     def jobs(self, actions):
         """Call the action of each job once it runs; returns the jobs' numbers in the order of `actions`.
@@ -94,7 +94,7 @@ class Run:
                     actions[words](number)
             return len(numbers) == len(actions)
 
-        virtual_slurm.wait(act, f"A job for each of {', '.join(actions)} to run", 180)
+        virtual_slurm.wait(act, f"a job for each of {', '.join(actions)} to run", 180)
         return [numbers[words] for words in actions]
 
     def end(self):
@@ -151,7 +151,7 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
 def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_cluster, project, tmp_path):
     """There is no GPU: a stand-in logs who asked for it, and CUDA then finds none, which ends the job."""
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
-    variables = f"LADDER_FAKE_GPUS=1 LADDER_FAKE_GPUS_ASKED={tmp_path}/asked LADDER_FAULT=device"
+    variables = f"LADDER_FAKE_GPUS=1 LADDER_FAKE_GPUS_LOG={tmp_path}/gpu-queries LADDER_FAULT=device"
     variables += f" PYTHONPATH={stand_ins}:$PYTHONPATH"
     describe_cluster(gpu={**ON_GPUS, "share": True, "prelude": f"export {variables}"})
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
@@ -163,7 +163,7 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_clust
     assert output.count("There is no GPU to work on: ") >= 2, output[-3000:]
     assert {case.split("/")[1] for case in cases(project.folder)} == {"blas"}
 
-    requests = {tuple(words.split(" ")) for words in (tmp_path / "asked").read_text().splitlines()}
+    requests = {tuple(words.split(" ")) for words in (tmp_path / "gpu-queries").read_text().splitlines()}
     on_gpus = [
         job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {request[1] for request in requests}
     ]

@@ -197,10 +197,8 @@ def run(tmp_path, case, protocol=PROTOCOL, **variables):
     """Measure a case on the stand-in for a GPU; returns the completed process."""
     command = [sys.executable, "-m", "ladder", "measure", *case, "--out", "record.json"]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
-    defaults = {
-        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
-        "LADDER_COMMIT": "f" * 40,
-    }  # so that git isn't needed
+    # LADDER_COMMIT makes git unnecessary.
+    defaults = {"PYTHONPATH": os.pathsep.join(filter(None, folders)), "LADDER_COMMIT": "f" * 40}
     return subprocess.run(
         [*command, "--protocol", json.dumps(protocol)],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-// The kernels of a CUDA source of `backprop`, on the CPU. All of them have the parameters of LIKE, one of them.
+// The kernels of a CUDA source of `backprop`, on the CPU. All have the same parameters as LIKE, which is one of them.
 #define DYNAMIC (48 << 10)
 #include "launch_kernel.h"
 #include <dlfcn.h>

@@ -107,7 +107,7 @@ static void run(dim3 block, void (*start)(const void *), const void *kernel) {
     size_t count;
     std::unique_ptr<char[]> memory;
   } all_stacks[std::size(block_origins)];
-  constexpr size_t size = 1 << 16;
+  constexpr size_t stack_bytes = 1 << 16;
   const unsigned count = block.x * block.y * block.z;
   std::vector<Thread> threads(count);
   std::vector<std::vector<Thread *>> waiting((count + 31) / 32);
@@ -116,12 +116,12 @@ static void run(dim3 block, void (*start)(const void *), const void *kernel) {
   std::vector<Warp> own_warps(waiting.size(), Warp{{32}});
   warps = own_warps.data();
   auto &stacks = all_stacks[blockIdx.z];
-  if (count > stacks.count) stacks = {count, std::make_unique_for_overwrite<char[]>(count * size)};
+  if (count > stacks.count) stacks = {count, std::make_unique_for_overwrite<char[]>(count * stack_bytes)};
   for (unsigned i = 0; i < count; ++i) {
     threads[i].index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
     ucontext_t &context = threads[i].beginning;
     getcontext(&context);
-    context.uc_stack = {.ss_sp = &stacks.memory[i * size], .ss_flags = 0, .ss_size = size};
+    context.uc_stack = {.ss_sp = &stacks.memory[i * stack_bytes], .ss_flags = 0, .ss_size = stack_bytes};
     makecontext(&context, [] { work(argument), current->done = true, ++steps, suspend(); }, 0);
     waiting[i / 32].push_back(&threads[i]);
   }

@@ -60,7 +60,7 @@ extern __thread Warp *warps;  // of the block
 void __syncthreads();
 inline void __syncwarp() { warps[threadIdx.x / 32].barrier.wait(); }
 
-// For waits of other kinds: let others run while waiting, and note what they may be waiting for.
+// For waits of other kinds: a thread that waits lets others run, and one that ends such a wait notes it.
 void let_others_run();
 void note_progress();
 

@@ -4,8 +4,8 @@
     python tests/faults/run.py --seed 1 --only 17        # one of them again
 
 Each fault has its own copy of a study that has completed (`small_study.py`). Its kind and what it hits (`kinds.py`)
-are drawn from the seed and its own number. After it the study is run again until it completes, by following
-what sentences advise. Then: no wrong number, nothing lost, no hang, no process left, no traceback.
+are drawn from the seed and its own number. Then the study is run, and what its error messages advise is done, until it
+completes: with no wrong number, no lost record, no hang, no process left and no traceback.
 """
 
 import argparse
@@ -39,7 +39,10 @@ def draw(seed, number):
 
 
 def run_trial(base, seed, number, folder):
-    """Put a fault into a copy of the study; (verdict, kind, what was done, what is wrong)."""
+    """Put a fault into a copy of the study; (verdict, kind, what was done, what is wrong, seconds).
+
+    The verdict is "failed" if anything is wrong, "said" if a run ended with an error message, else "held".
+    """
     folder = Path(folder, f"fault-{seed}-{number}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -53,7 +56,7 @@ def run_trial(base, seed, number, folder):
         except Exception as error:  # of the harness itself, or of a study that a check can't read
             complaints = [f"{type(error).__name__}: {error}"]
         logs = "\n\n".join(f"--- {outcome.status}\n{outcome.text}" for outcome in trial.outcomes)
-        (folder / "told.txt").write_text("\n".join([kind, *trial.log, "", *complaints, logs]), encoding="utf-8")
+        (folder / "log.txt").write_text("\n".join([kind, *trial.log, "", *complaints, logs]), encoding="utf-8")
     verdict = "failed" if complaints else "said" if any(outcome.status for outcome in trial.outcomes) else "held"
     if not complaints:
         shutil.rmtree(folder, ignore_errors=True)
@@ -90,12 +93,12 @@ def read_damaged_files(trial):
 
 
 def is_damaged(trial, path):
-    """Whether a file is as it was damaged."""
+    """Whether a file still has the contents that the fault gave it."""
     return path in trial.damaged and path.read_bytes() == trial.damaged[path]
 
 
 def complete(trial):
-    """Run the study until it completes, or until no sentence says how to go on."""
+    """Run the study until it completes, or until no error message says how to go on."""
     for _ in range(MAX_RUNS):
         trial.run()
         if not trial.outcomes[-1].status:
@@ -109,7 +112,7 @@ def complete(trial):
 
 
 def mistakes_of_run(outcome, may_be_silent, may_print_traceback):
-    """What is wrong with what a run printed."""
+    """What is wrong with what a run printed. `may_be_silent`: it may end without an error message."""
     mistakes = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
     if outcome.hung:
         mistakes.append(f"a run hung for {small_study.RUN_TIMEOUT} s")
@@ -131,7 +134,7 @@ def is_snakemake_traceback(text):
 
 
 def lost_records(trial, records_before):
-    """The records from before the fault that it didn't touch, and that aren't there as they were."""
+    """Complaints about records that the fault didn't touch and that are no longer what they were before it."""
     now = small_study.valid_records(trial.study)[0]
     return [
         f"{name} is not what it was before"
@@ -160,7 +163,7 @@ def summary(results):
 
 
 def end_all_and_exit(folder, *_):
-    """End with all runs that are under way, and what is mounted for them."""
+    """End all runs that are under way, unmount what is mounted for them, and exit."""
     small_study.end_all(small_study.processes_in(folder))
     for partition in reversed(psutil.disk_partitions(all=True)):
         if Path(partition.mountpoint).is_relative_to(folder):
@@ -173,11 +176,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--only", type=int, action="append", help="the number of one fault; may be repeated")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many are put side by side")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of parallel faults")
     parser.add_argument("--folder", help="where studies are copied to; by default a temporary folder")
-    parser.add_argument(
-        "--base", help="the folder of a faultless study that an earlier run has made, `base` in its own"
-    )
+    parser.add_argument("--base", help="the folder of a study without faults: `base` in the folder of an earlier run")
     options = parser.parse_args()
     folder = Path(options.folder or tempfile.mkdtemp(prefix="faults-")).absolute()
     signal.signal(signal.SIGTERM, partial(end_all_and_exit, folder))

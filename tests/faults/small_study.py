@@ -1,7 +1,7 @@
 """The small study that faults are put into: made once, copied for each fault, and judged after it.
 
 Five tiny cases, one each of Numba, C, BLAS, two ranks of MPI and a training on downloaded data, with the figures and
-numbers that rest on them, beside a published machine. All but seconds is the same in every run of it, so that what a
+numbers that rest on them, beside a published machine. Everything but times is the same in every run, so that what a
 fault leaves behind can be compared with a run without one.
 """
 
@@ -30,8 +30,8 @@ from ladder.records import record
 FIGURES = tuple(f"results/figures/{name}.svg" for name in ("mlp_learning", "mlp_sample_digits"))
 TARGETS = ("measurements", *FIGURES, "results/numbers.tex")
 RUN_TIMEOUT = 300  # seconds for one run of Snakemake, beyond which it hangs
-END_TIMEOUT = 20  # seconds for what a run has started to end after it
-# What is the same to the byte in every run, as patterns below `results`. Seconds are all that isn't.
+END_TIMEOUT = 20  # seconds after a run within which the processes that it started must end
+# What is the same to the byte in every run, as patterns below `results`: all that doesn't depend on times.
 DETERMINISTIC_FILES = (
     "plans/*.json",
     "tables/*/checks.csv",
@@ -39,7 +39,7 @@ DETERMINISTIC_FILES = (
     "tables/*/missing.csv",
     "tables/*/traces.csv",
     "figures/*",
-    "data/mnist/*-ubyte",  # their sums are missing, or right
+    "data/mnist/*-ubyte",  # not their checksums, which may be missing
     "machines/*.json",
 )
 GIT = ("git", "-c", "user.name=faults", "-c", "user.email=faults@localhost")
@@ -204,10 +204,7 @@ def end_all(processes):
 
 
 def valid_records(study):
-    """{path: (bytes, when it was measured)} of the study's records that are read back, and the complaints of others.
-
-    A record among these that isn't that of its path is told as a complaint, too.
-    """
+    """{path: (bytes, when it was measured)} of the study's sound records, and {path: what is wrong} of the others."""
     records, refused = {}, {}
     for path in sorted((study.folder / "results/records").rglob("*.json")):
         name = str(path.relative_to(study.folder))
@@ -234,7 +231,7 @@ def deterministic_digests(folder):
 
 
 def differences(study, base):
-    """What is wrong with a study that has completed, beside the one that its faultless copy was: a list of texts."""
+    """What is wrong with a study that has completed, compared with the one without faults: a list of texts."""
     records, refused = valid_records(study)
     base_records, _ = valid_records(base)
     complaints = [f"{name} is there, but not sound: {why}" for name, why in refused.items()]
@@ -247,7 +244,7 @@ def differences(study, base):
     for name in sorted(digests.keys() | base_digests.keys()):
         if digests.get(name) != base_digests.get(name):
             complaints.append(
-                f"results/{name} {'differs' if name in digests and name in base_digests else 'is not there twice'}"
+                f"results/{name} {'differs' if name in digests and name in base_digests else 'is missing in one study'}"
             )
     return complaints + wrong_tables(study) + wrong_numbers(study, base) + wrong_references(study, base)
 
@@ -289,10 +286,10 @@ def whole_calls(rows):
 
 
 def wrong_numbers(study, base):
-    """The numbers that differ: of all, where nothing was measured again, else of those that don't rest on seconds."""
+    """A complaint about differing numbers: if a case was measured again, of those that don't depend on times."""
     numbers, base_numbers = (macros(each_study.folder / "results/numbers.tex") for each_study in (study, base))
-    is_old = times(study) == times(base)
-    names = [name for name in numbers.keys() | base_numbers.keys() if is_old or name.startswith("study/")]
+    has_same_records = times(study) == times(base)
+    names = [name for name in numbers.keys() | base_numbers.keys() if has_same_records or name.startswith("study/")]
     differ = sorted(name for name in names if numbers.get(name) != base_numbers.get(name))
     return [f"results/numbers.tex has other values of {', '.join(differ[:5])}"] if differ else []
 
@@ -303,7 +300,7 @@ def times(study):
 
 
 def macros(path):
-    """{name: text} of the numbers of sentences."""
+    """{name: LaTeX} of the numbers in a file of `\\defineresult` lines."""
     return dict(re.findall(r"^\\defineresult\{([^}]+)\}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE))
 
 
@@ -324,8 +321,8 @@ def wrong_references(study, base):
 def restore(study, base, path):
     """Follow the advice to restore a file, or to delete and rebuild it."""
     original = base.folder / path.relative_to(study.folder)
-    is_given = path.name == "study.yaml" or path.is_relative_to(study.folder / "mirror") or "published" in path.parts
-    if is_given and original.exists():
+    is_input = path.name == "study.yaml" or path.is_relative_to(study.folder / "mirror") or "published" in path.parts
+    if is_input and original.exists():
         shutil.copy2(original, path)
     elif path.is_dir():
         shutil.rmtree(path)

@@ -303,7 +303,7 @@ def test_testing_whether_a_file_can_be_written_leaves_nothing(tmp_path):
 
 
 def interrupt_after(monkeypatch, count):
-    """Have Ctrl-C be pressed during the process after so many of a simulated worker's."""
+    """Press Ctrl-C during the measurement that follows the first `count` ones."""
     go, calls = comparison.Worker.go, []
 
     def interrupt(worker, variables=None):

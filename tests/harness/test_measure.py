@@ -208,9 +208,8 @@ def test_processes_under_different_conditions_are_not_pooled(set_answers, other_
         f"The processes of the case ran under different conditions.*: they differ in {difference}.",
         refusal_of(case_of(), changes=changes),
     )
-    changes = set_answers(
-        {"system": conditions}, {"system": conditions}, {}
-    )  # the last one has no conditions, as in old records
+    # The last one has no conditions, as in old records.
+    changes = set_answers({"system": conditions}, {"system": conditions}, {})
     document = measure_case(case_of(), changes=changes)
     document["processes"][1]["system"] = other_conditions
     record.write("out/record.json", document)

@@ -68,9 +68,8 @@ def run_traced(monkeypatch):
     """A function that runs a case with this function `Steps.trace`; returns the result and the calls in order."""
     gemm, calls = workloads.load("gemm"), []
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
-    monkeypatch.setattr(
-        HOST_DEVICE, "require_threads", lambda *arguments: None
-    )  # this process may have any number of threads
+    # This process may have any number of threads.
+    monkeypatch.setattr(HOST_DEVICE, "require_threads", lambda *arguments: None)
     monkeypatch.setattr(HOST_DEVICE, "flusher", lambda: lambda: calls.append("flush"))
 
     def run_case(trace):

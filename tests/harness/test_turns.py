@@ -94,7 +94,7 @@ def publish(name):
     main(["publish_campaign", name, json.dumps(EXPERIMENTS)])
 
 
-def test_a_campaign_without_ceilings_is_published_with_a_word(steps, capsys):
+def test_a_campaign_without_ceilings_is_published_with_a_warning(steps, capsys):
     measure("a")
     publish("a")
     assert "The campaign measured no ceiling" in capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_the_same_hardware_and_other_labels_are_accepted():
 )
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_other_hardware_is_refused_by_its_differences(published_folder, other, difference, is_replaced):
-    """Also if only a campaign has that label, because the machine's folder is written anew."""
+    """Also if only a campaign has that label, because the machine's folder is rewritten."""
     with pytest.raises(LadderError, match=rf"isn't of the kind .* box .*{difference}.*machine=<label>"):
         kinds.require_published_kind("box", other, published_folder if is_replaced else None)
 

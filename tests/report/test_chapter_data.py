@@ -25,7 +25,7 @@ EXPERIMENTS = {
 
 @pytest.fixture
 def paper(tmp_path, monkeypatch):
-    """The folder of the chapter of a user's workload, imported anew."""
+    """The folder of the chapter of a user's workload, imported again."""
     folder = shutil.copytree(TESTS / "workloads/example", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
 

@@ -51,7 +51,7 @@ def statements(name, campaign):
 
 
 def matters(case, campaign, full_statements):
-    """Whether any chapter says something else of a campaign without a case; its own is asked first."""
+    """Whether a campaign without a case changes what any chapter says; the case's own chapter is tried first."""
     names = sorted(made_chapters.WORKLOADS, key=lambda name: not case.workload.startswith(name))
     return any(statements(name, campaign) != full_statements[name] for name in names)
 

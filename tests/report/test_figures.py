@@ -25,11 +25,8 @@ FIGURES = [name for name in figures.names() if figures.constants(name)["EXPERIME
 FIRST_FIGURES = {figures.workload(name): name for name in reversed(FIGURES)}.values()
 MARKED_FIGURES = [name if name in FIRST_FIGURES else pytest.param(name, marks=pytest.mark.slow) for name in FIGURES]
 FIGURES_OF_MACHINES = ("gemv_scaling", "mlp_learning")  # figures that `make test` also draws with several machines
-SELECTIVE_CHAPTERS = (
-    "backprop",
-    "descent",
-    "gemv",
-)  # chapters whose figures show only the machines of the chapter's text
+# Chapters whose figures show only the machines of the chapter's text.
+SELECTIVE_CHAPTERS = ("backprop", "descent", "gemv")
 # Figures that show only the machine of their chapter.
 FIGURES_OF_ONE_MACHINE = ("dcgan_timeline", "dcgan_waterfall", "mlp_methods", "mlp_threads", "mlp_waterfall")
 HOLLOW_LABEL = "hollow: not converged"

@@ -47,7 +47,7 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
 
     def open(self, view):
-        """Load the page anew at a view, and wait until its chart is drawn, if it has one."""
+        """Reload the page at a view, and wait until its chart is drawn, if it has one."""
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}#{view}")
         self.wait()

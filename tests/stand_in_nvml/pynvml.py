@@ -1,6 +1,6 @@
 """A stand-in for NVML's bindings: LADDER_FAKE_GPUS is the number of GPUs, LADDER_FAKE_GPU_STATE (JSON) their report.
 
-On a node of Slurm a GPU is named after the node. If LADDER_FAKE_GPUS_ASKED names a file, each process that asks adds a
+On a node of Slurm a GPU is named after the node. If LADDER_FAKE_GPUS_LOG names a file, each process that asks adds a
 line: the node, the job and the GPUs that it may use.
 """
 
@@ -18,7 +18,7 @@ class NVMLError(Exception):
 
 
 def nvmlInit():
-    if path := os.environ.get("LADDER_FAKE_GPUS_ASKED"):
+    if path := os.environ.get("LADDER_FAKE_GPUS_LOG"):
         names = ("SLURMD_NODENAME", "SLURM_JOB_ID", "CUDA_VISIBLE_DEVICES")
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(" ".join(os.environ.get(name, "") for name in names) + "\n")

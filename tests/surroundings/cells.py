@@ -14,11 +14,11 @@ LOCALES = {
     "Arabic": ({"LC_ALL": "ar_SA.UTF-8"}, ("ar_SA", "UTF-8")),
     "one that isn't installed": ({"LC_ALL": "xx_YY.UTF-8", "LANGUAGE": "xx"}, None),
     "output in ASCII": ({"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, None),
-    "numbers of German, words of C": ({"LC_NUMERIC": "de_DE.UTF-8", "LC_TIME": "de_DE.UTF-8"}, ("de_DE", "UTF-8")),
+    "German numbers and times alone": ({"LC_NUMERIC": "de_DE.UTF-8", "LC_TIME": "de_DE.UTF-8"}, ("de_DE", "UTF-8")),
 }
 
-# Variables of runtimes: those that can be set together, and the variant that they are aimed at. `{folder}` is one that
-# is there, `{library}` a library that does nothing.
+# Variables of runtimes: those that can be set together, and the variant that they are aimed at. `{folder}` is an
+# existing folder, `{library}` a library that does nothing.
 VARIABLES = {
     "numba unoptimised": ("openmp", {"NUMBA_OPT": "0", "NUMBA_LOOP_VECTORIZE": "0", "NUMBA_ENABLE_AVX": "0"}),
     "numba without a compiler": ("openmp", {"NUMBA_DISABLE_JIT": "1"}),
@@ -72,7 +72,7 @@ FOLDERS = {
     "a semicolon": "a;b",
     "a dollar": "a$HOME b",
     "a colon": "a:b",
-    "letters of others": "Größe 測定 é",
+    "letters beyond ASCII": "Größe 測定 é",
     "a line's end": "a\nb",
     "a hash, a percent sign and a backslash": "a#b%c\\d",
     "a long path": "/".join(["long" * 50] * 4),

@@ -49,9 +49,9 @@ def plain_environment():
     excluded = re.compile(
         r"LC_.*|LANG.*|PYTHON(?!PATH).*|MPL.*|GIT_.*|XDG_.*|SLURM_.*|LADDER_.*|TZ|SOURCE_DATE_EPOCH|CDPATH"
     )
-    variables = os.environ.items()
+    patterns = excluded, probe.RUNTIME_NAMES
     return {
-        name: value for name, value in variables if not excluded.fullmatch(name) and not probe.FAMILIES.fullmatch(name)
+        name: value for name, value in os.environ.items() if not any(pattern.fullmatch(name) for pattern in patterns)
     }
 
 
@@ -172,7 +172,7 @@ def changes(name, answer, expected):
         for key in sorted(answer.keys() | expected.keys()):
             yield from changes(f"{name}.{key}", answer.get(key), expected.get(key))
     elif answer != expected:
-        yield f"{name}: {answer} where it is {expected}"
+        yield f"{name}: {answer} instead of {expected}"
 
 
 def record_differences(answer, expected):

@@ -1,6 +1,6 @@
 """Run in a surrounding, in the folder of a study: describe the study there as JSON on standard output.
 
-    python probe.py [--measure CASE] [--figure NAME] [--typeset]
+    python probe.py [--measure VARIANT] [--figure NAME] [--typeset]
 
 It says what the study plans, where the code comes from, with which variables of runtimes workers start, and the digests
 of what it draws. A sentence of the project's, where one ends it, is on standard error, and the exit status is 1.
@@ -24,7 +24,7 @@ from ladder.machine import cpus, description, revision
 from ladder.planning import configuration, plan, targets
 
 # The names of variables that runtimes read, which only the case gives to a worker.
-FAMILIES = re.compile(
+RUNTIME_NAMES = re.compile(
     r"(NUMBA|OMP|GOMP|KMP|OPENBLAS|GOTO|MKL|BLIS|NPY|MPICH|MPIR|OMPI|PMIX|UCX|CUDA|NVIDIA|NCCL|CUBLAS|PYTORCH|TORCH|MALLOC|"
     r"GLIBC|LD)_.*|LD_PRELOAD"
 )
@@ -39,10 +39,10 @@ def main():
     parser.add_argument("--figure")
     parser.add_argument("--typeset", action="store_true")
     options = parser.parse_args()
-    answer, sys.stdout = sys.stdout, sys.stderr
+    answer_file, sys.stdout = sys.stdout, sys.stderr
     SCRATCH.mkdir(parents=True)
     try:
-        print(json.dumps(describe(options), sort_keys=True), file=answer)
+        print(json.dumps(describe(options), sort_keys=True), file=answer_file)
     except LadderError as error:
         sys.exit(f"ladder: {error}")
 
@@ -76,7 +76,7 @@ def describe(options):
 
 def runtime_variables(variables):
     """The variables of runtimes among these, except the folder of Numba's cache, which depends on the code."""
-    return {name: value for name, value in variables.items() if FAMILIES.fullmatch(name) and "CACHE_DIR" not in name}
+    return {name: text for name, text in variables.items() if RUNTIME_NAMES.fullmatch(name) and "CACHE_DIR" not in name}
 
 
 def run(*arguments):

@@ -173,7 +173,7 @@ def target(baseline):
     return record.path_of(baseline[1]["label"], key)
 
 
-# What each state of git makes of a copy, the origins that are right there, and the variables of the probe.
+# Functions that put a copy into a state of git; GIT has each with the origins, (commit, dirty), that are right then.
 def clean(folder):
     return {}
 
@@ -448,7 +448,7 @@ PYTHONS = ("python3.12", "python3.13", "python3.14")
 @pytest.mark.parametrize("name", PYTHONS)
 def test_another_python(name, baseline, tmp_path):
     """The same study in an environment of the pinned packages: the same cases, fingerprints, origins and figures."""
-    python = working(name)
+    python = working_python(name)
     if not python:
         pytest.skip(f"there is no {name}: name a folder that has one in PATH")
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
@@ -478,7 +478,7 @@ def counts_of_blas(answer):
     return sorted((name.rpartition("-")[0], count) for name, count in runtimes.items() if name.startswith("blas-"))
 
 
-def working(name):
+def working_python(name):
     """The path of an interpreter that runs, be it on the PATH or in pyenv's folder of versions; None without one."""
     versions = sorted(Path.home().glob(f".pyenv/versions/{name.removeprefix('python')}*/bin/{name}"))
     for path in filter(None, [shutil.which(name), *map(str, versions)]):

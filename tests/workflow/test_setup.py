@@ -196,7 +196,7 @@ def test_second_set_up_does_nothing(machine):
     assert machine.call_count() == 0
 
 
-def test_unfinished_environment_is_made_anew(machine):
+def test_an_unfinished_environment_is_rebuilt(machine):
     (machine.folder / "offline").touch()
     failed = machine.setup()
     assert failed.returncode == 1

@@ -31,16 +31,16 @@ class Step(NamedTuple):
 
 def steps(text):
     """The steps of a tutorial."""
-    end, found_steps = 0, []
+    end, tutorial = 0, []
     for match in BLOCK.finditer(text):
         status, kind, block = match.groups()
         *_, file = [None, *FILE.findall(text[end : match.start()])]
-        found_steps.append(Step(kind, block, int(status or 0), file))
+        tutorial.append(Step(kind, block, int(status or 0), file))
         end = match.end()
-    return found_steps
+    return tutorial
 
 
-def missing_lines(expected, printed):
+def missing_line(expected, printed):
     """The first line of an expected output that isn't printed, in this order; None if all are."""
     lines = iter(printed.splitlines())
     for line in filter(lambda line: line != "…", expected.splitlines()):
@@ -98,7 +98,7 @@ def test_the_tutorial_does_what_it_says(clone):
         if step.kind == "sh":
             printed = run(step, clone)
         elif step.kind == "text":
-            line = missing_lines(step.text, printed)
+            line = missing_line(step.text, printed)
             assert line is None, f"Not printed: {line}\n{printed}"
         else:
             (clone / step.file).write_text(step.text, encoding="utf-8")
@@ -123,4 +123,4 @@ def test_every_block_of_the_tutorial_is_a_step():
     ],
 )
 def test_outputs_are_compared_in_order_and_by_their_fixed_parts(expected, printed, missing):
-    assert missing_lines(expected, printed) == missing
+    assert missing_line(expected, printed) == missing

@@ -120,7 +120,7 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished_study):
 
 
 @pytest.mark.slow
-def test_what_changes_while_the_ceilings_are_old_too_is_measured_anew(finished_study):
+def test_what_changes_while_the_ceilings_are_old_too_is_measured_again(finished_study):
     """If ceilings are measured again too, Snakemake doesn't compare the parameters of jobs behind them."""
     worker = finished_study.folder / "src/ladder/harness/worker.py"
     text = worker.read_text()
@@ -161,7 +161,7 @@ def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(finished_st
 
 
 @pytest.mark.slow
-def test_all_cases_but_the_ceilings_own_are_held_against_the_ceilings(finished_study):
+def test_all_cases_but_the_ceilings_own_are_compared_with_the_ceilings(finished_study):
     finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
     out, status = finished_study.snakemake("--dry-run", "--printshellcmds", "results/table.csv")
     assert status == 0, out
@@ -516,7 +516,7 @@ def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_
 
 
 def nobody_is_left(folder, seconds=15):
-    """Wait until no process of a study runs; one that is just starting ends when it misses its run."""
+    """Whether all processes of a study end within `seconds`; one that is just starting ends when it misses its run."""
     deadline = time.monotonic() + seconds
     while orphans(folder) and time.monotonic() < deadline:
         time.sleep(0.05)

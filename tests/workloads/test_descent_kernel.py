@@ -220,7 +220,7 @@ def launch_on_host(device, kernel, n, dtype, variant, **tuning):
 @pytest.mark.parametrize("kernel", STUDY_GRIDS)
 @emulator.needs_compiler
 def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
-    kernels = emulator.kernels("cuda_version1", "float32")
+    kernels = emulator.descent_kernels("cuda_version1", "float32")
     monkeypatch.setattr(cuda, "kernel", kernels.get)
     for n in (1, 2, 5, 17, 31, 32):
         problem, is_guarded = launch_on_host(emulator.device(), kernel, n, "float32", "cuda_version1")
@@ -233,7 +233,7 @@ def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel)
 @pytest.mark.parametrize("kernel", KERNELS)
 @emulator.needs_compiler
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
-    monkeypatch.setattr(cuda, "kernel", emulator.kernels("cuda_version2", dtype, load=load).get)
+    monkeypatch.setattr(cuda, "kernel", emulator.descent_kernels("cuda_version2", dtype, load=load).get)
     launches = ["right", *["study"] * (kernel in STUDY_GRIDS)]
     longer_rows = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # in which both warps of a block have elements
     for n, launch in itertools.product((1, 17, 48, 65, *longer_rows), launches):
@@ -245,7 +245,7 @@ def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeyp
 
 @emulator.needs_compiler
 def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
-    kernels = emulator.kernels("cuda_version2", "float32", load=4)
+    kernels = emulator.descent_kernels("cuda_version2", "float32", load=4)
     monkeypatch.setattr(cuda, "kernel", kernels.get)
 
     def grids(kernel, launch):

@@ -27,7 +27,7 @@ SIZES = {"kappa": 10.0, "iterations": 6}
 def solve_in_emulation(request, monkeypatch):
     """A function that solves a round's problem, possibly changed, on an emulated GPU, and returns the problem."""
     variant, dtype, tuning = request.param
-    monkeypatch.setattr(cuda, "kernel", emulator.kernels(variant, dtype, **tuning).get)
+    monkeypatch.setattr(cuda, "kernel", emulator.descent_kernels(variant, dtype, **tuning).get)
 
     def solve(round=0, change=lambda problem: None, **sizes):
         case = kernel_cases.case("descent", variant, tuning, **SIZES | sizes, dtype=dtype)

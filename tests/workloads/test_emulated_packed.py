@@ -68,9 +68,8 @@ def compiled(tmp_path_factory):
                 text = text.replace(old, new)
             (folder / path.name).write_text(text)
         shared = persistent.shared_bytes(tiling["bm"], tiling["bn"], tiling["stages"])
-        macros = emulator.kernel_macros(
-            KERNELS[variant], shared + 4096
-        )  # a barrier takes more bytes here than on a GPU
+        # A barrier takes more bytes here than on a GPU.
+        macros = emulator.kernel_macros(KERNELS[variant], shared + 4096)
         macros |= {"SOURCE": f'"{folder / source.name}"', "__CUDA_ARCH_FEAT_SM90_ALL": 1}
         return emulator.Kernels(folder, "named.cpp", "gemm", name, "float32", macros, (f"-I{folder}",), **tiling)
 

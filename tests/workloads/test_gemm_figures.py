@@ -87,8 +87,8 @@ def test_the_fastest_rung_of_a_shape_is_chosen_and_compared_by_other_processes()
         *measured("cuda_wgmma", "tf32", 9, 1.0, 1.0),
     ]
     points = shapes.points_of(pd.DataFrame(rows).assign(method=lambda frame: frame["variant"]), "cublas")
-    found = points[["precision", "method", "flops", "ratio"]].itertuples(index=False, name=None)
-    assert [*found] == [("float64", "cuda_mma", 640, 1.5), ("tf32", "cuda_packed", 896, 2.0)]
+    chosen = points[["precision", "method", "flops", "ratio"]].itertuples(index=False, name=None)
+    assert [*chosen] == [("float64", "cuda_mma", 640, 1.5), ("tf32", "cuda_packed", 896, 2.0)]
 
 
 @pytest.mark.slow

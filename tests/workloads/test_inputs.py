@@ -78,7 +78,7 @@ def test_inputs_follow_the_seed_and_every_element_is_written(digits_folder, work
 
 @pytest.mark.parametrize("workload", workloads.names())
 def test_rounds_have_other_inputs(digits_folder, workload):
-    """Every epoch of a training is a round; what a later one goes on with it finds as it is."""
+    """Every epoch of a training is a round; what a later epoch continues from stays as it is."""
     first, *others = inputs_of(workload, digits_folder, rounds=workloads.load(workload).rounds(sizes_of(workload)))
     assert others
     for before, after in zip([first, *others], others, strict=False):
@@ -88,24 +88,24 @@ def test_rounds_have_other_inputs(digits_folder, workload):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_training_visits_its_images_in_an_order_of_the_seed(digits_folder, seed):
-    orders = [one["order"] for one in inputs_of("mlp", digits_folder, rounds=3, seed=seed)]
-    places = [one["ranpat"] for one in inputs_of("backprop", digits_folder, rounds=3, seed=seed)]
+    orders = [inputs["order"] for inputs in inputs_of("mlp", digits_folder, rounds=3, seed=seed)]
+    places = [inputs["ranpat"] for inputs in inputs_of("backprop", digits_folder, rounds=3, seed=seed)]
     for permutations, ascending in ((orders, np.arange(40)), (places, np.sort(places[0]))):
-        assert all(np.array_equal(np.sort(one), ascending) for one in permutations)
-        assert not any(np.array_equal(one, ascending) for one in permutations)
+        assert all(np.array_equal(np.sort(permutation), ascending) for permutation in permutations)
+        assert not any(np.array_equal(permutation, ascending) for permutation in permutations)
 
 
 @pytest.mark.parametrize("workload", ["mlp", "backprop"])
 def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
-    """With the labels that the network gives to these it is 1, whatever those of the training; no others count."""
+    """It is 1 if these have the labels that the network predicts, whatever the labels of the training images."""
     module, sizes, data = workloads.load(workload), sizes_of(workload), dataset.load(digits_folder)
     exact = module.reference.compute(sizes, data)
     last = {name: array[-1] for name, array in exact.items() if name[0] in "wbd" and "drift" not in name}
     outputs = {name: np.atleast_1d(exact[name][-1]) for name in ("loss", "error") if name in exact}
 
     def accuracy(labels):
-        given = dataclasses.replace(data, test_labels=labels)
-        _, point = module.check(sizes, last, outputs, sizes["epochs"] - 1, given, exact, sizes["dtype"])
+        relabeled = dataclasses.replace(data, test_labels=labels)
+        _, point = module.check(sizes, last, outputs, sizes["epochs"] - 1, relabeled, exact, sizes["dtype"])
         return point["accuracy"]
 
     x, activate = data.test_images.reshape(-1, 784) / 255, lambda z: 1 / (1 + np.exp(-z))
@@ -113,11 +113,11 @@ def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
         logits = activate(x @ last["w1"] + last["b1"]) @ last["w2"] + last["b2"]
     else:
         logits = activate(x @ last["w1"][1:] + last["w1"][0]) @ last["w2"][1:] + last["w2"][0]
-    given = logits.argmax(axis=1)
-    assert accuracy(given) == 1.0
-    assert accuracy((given + 1) % 10) == 0.0
-    assert accuracy(np.where(np.arange(360) % 4 == 0, given, (given + 1) % 10)) == 0.25
-    assert accuracy(np.where(np.arange(360) < sizes["images"], given, (given + 1) % 10)) == 1.0
+    predicted = logits.argmax(axis=1)
+    assert accuracy(predicted) == 1.0
+    assert accuracy((predicted + 1) % 10) == 0.0
+    assert accuracy(np.where(np.arange(360) % 4 == 0, predicted, (predicted + 1) % 10)) == 0.25
+    assert accuracy(np.where(np.arange(360) < sizes["images"], predicted, (predicted + 1) % 10)) == 1.0
 
 
 # FLOPs, and elements of the dtype and other bytes that are moved, counted by hand.

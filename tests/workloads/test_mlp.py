@@ -71,7 +71,7 @@ class Training:
         validation.poison(self.problem.outputs)
         (run or self.run)()
 
-    def failed(self, round, compute_reference):
+    def failed(self, round, expected):
         """The names of the checks that fail after an epoch."""
         checks, point = mlp.check(
             self.sizes,
@@ -79,7 +79,7 @@ class Training:
             self.problem.outputs,
             round,
             self.digits,
-            compute_reference,
+            expected,
             self.sizes["dtype"],
         )
         assert point["epoch"] == round + 1
@@ -92,10 +92,10 @@ class Training:
         return [(self.problem.inputs[f"w{layer}"], self.problem.inputs[f"b{layer}"]) for layer in range(1, count)]
 
 
-def assert_right(training, compute_reference):
+def assert_right(training, expected):
     for round in range(mlp.rounds(training.sizes)):
         training.epoch(round)
-        assert training.failed(round, compute_reference) == set(), round
+        assert training.failed(round, expected) == set(), round
 
 
 # The reference
@@ -370,9 +370,9 @@ def test_pixels_are_scaled_to_the_rounded_quotient(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_sigmoid_is_within_a_few_units_in_the_last_place(dtype):
     z = np.linspace(-85, 40, 65 * 17).reshape(17, 65).astype(dtype)
-    compute_reference = 1 / (1 + np.exp(-z.astype(np.longdouble)))
+    expected = 1 / (1 + np.exp(-z.astype(np.longdouble)))
     elementwise.sigmoid(z, np.zeros(65, dtype))
-    assert (abs(z - compute_reference) <= 4 * np.spacing(compute_reference.astype(dtype))).all()
+    assert (abs(z - expected) <= 4 * np.spacing(expected.astype(dtype))).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -401,7 +401,7 @@ def test_a_loss_of_large_logits_is_a_number(dtype):
 
 @pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_the_blas_runs_on_the_threads_of_numba(threads):
-    """In a separate done, since a BLAS keeps the callback; some shapes are too small for two threads."""
+    """In a separate process, since a BLAS keeps the callback; some shapes are too small for two threads."""
     script = (
         "import numpy as np\n"
         "from ladder.workloads import gemm\n"

@@ -217,10 +217,8 @@ def test_a_kernel_is_launched_as_in_the_earlier_study():
 
 
 def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
-    for curve, expected in (
-        ([1.0, 0.19, 0.1, 0.15], None),
-        ([1.0, 0.04, 0.1, 0.09], 0.09),
-    ):  # rises of 1.5 and of 2.5 times
+    # The curves rise by factors of 1.5 and 2.5.
+    for curve, expected in (([1.0, 0.19, 0.1, 0.15], None), ([1.0, 0.04, 0.1, 0.09], 0.09)):
         monkeypatch.setattr(residuals, "curve_of", lambda *_, curve=curve: pd.DataFrame({"relative": curve}))
         assert residuals.min_after_jump(None, "cg", 10) == expected
 

@@ -1,4 +1,4 @@
-// Those functions of the kernels' ptx/memory_order.cuh that a barrier of the grid takes, on the CPU.
+// Those functions of the kernels' ptx/memory_order.cuh that grid.cuh calls, on the CPU.
 #pragma once
 #include <thread>
 

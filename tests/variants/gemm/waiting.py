@@ -1,4 +1,4 @@
-"""The product by BLAS after so many seconds, time to do something to its job, or once there is a file `go` here."""
+"""The product by BLAS; its setup waits for a time or until a file `go` exists, so that a test can act on the job."""
 
 import time
 from pathlib import Path
@@ -10,7 +10,7 @@ RUNTIME = "blas"
 
 
 def setup(problem, *, seconds: int, threads: int):
-    """The product, when the waiting is over."""
+    """Wait `seconds`, or until the working directory has a file `go`; returns the product by BLAS."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not Path("go").exists():
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Wrong on purpose: its first run alone, as that of a kernel that reads what an earlier run has left."""
+"""Wrong on purpose: only the first run is wrong, as in a kernel that reads what an earlier run has left."""
 
 import numpy as np
 

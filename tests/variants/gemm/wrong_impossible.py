@@ -1,4 +1,4 @@
-"""Wrong on purpose: returns before it computes when it isn't watched: only the first runs do the work."""
+"""Wrong on purpose: only the first two runs compute, so that later ones take impossibly little time."""
 
 import numpy as np
 
