@@ -136,6 +136,12 @@ def test_every_variant_follows_the_trajectory(digits, compute_reference, variant
     assert failures_of(sizes, digits, compute_reference, variant) == []
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_hidden_layers_may_be_wider_than_the_images(digits, compute_reference, variant):
+    sizes = complete(layers="784-1000-801-10", images=17, rate=1 / 17, epochs=1)
+    assert failures_of(sizes, digits, compute_reference, variant) == []
+
+
 @NEEDS_GCC
 @pytest.mark.parametrize("flags", ["none", "O2", "O3", "unroll", "fast", "all", "study"])
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ def blocks(problem, size):
     """The steps of every block of patterns."""
     widths, dtype = reference.widths(problem.sizes), problem.error.dtype
     empty = partial(problem.device.empty, dtype=dtype)
-    out, delta = ([empty((size, width)) for width in widths] for _ in range(2))
+    out = [empty((size, width)) for width in widths]
+    delta = [empty((size, width)) for width in (max(widths), *widths[1:])]  # inputs have none: the first is scratch
     targets, multiply = empty((size, widths[-1])), {form: blas.product(form) for form in ("nn", "tn", "nt")}
     for first in range(0, len(problem.ranpat), size):
         rows = problem.ranpat[first : first + size]
