@@ -18,7 +18,7 @@ def numbers(study, protocol, margin):
     }
     values = {"machines": enumeration(code(name) for name in study.machines()) or None}
     values |= {"campaigns/list": campaigns(study), "campaigns/count": campaigns_and_hosts(study)}
-    values |= {"flags": campaigns_table.flags()}
+    values |= {"campaigns/pooled": pooled_labels(study), "flags": campaigns_table.flags()}
     for prefix, part in parts.items():
         values |= with_prefix(prefix, part)
     return with_prefix("study", values)
@@ -32,6 +32,13 @@ def campaigns(study):
         notes = [publication["campaign"] for publication in publications if publication["machine"] == label]
         parts.append(f"\\num{{{len(notes)}}} on {code(label)} ({host_count(notes)})")
     return enumeration(parts) or None
+
+
+def pooled_labels(study):
+    """The labels of published campaigns whose cases all count as another machine's, or None: see `machine_families`."""
+    names = {name.removesuffix(PUBLISHED_SUFFIX) for name in study.machines()}
+    labels = {publication["machine"] for publication in study.campaigns.values()}
+    return enumeration(map(code, sorted(labels - names))) or None
 
 
 def campaigns_and_hosts(study):

@@ -113,11 +113,12 @@ def numbers(study):
 
 
 def replicated_count(verdicts):
-    """How many tested claims rest on MIN_CAMPAIGNS or more, as `9 of 44`; None without any."""
+    """How many tested claims rest on MIN_CAMPAIGNS or more, as `9 of 44` or `all 44`; None without any."""
     ratios = [claim.answer.ratio for *_, claim in verdicts if claim.answer.ratio]
     spreads = [ratio.spread for ratio in ratios if ratio.spread]
     count = sum(spread.campaigns >= MIN_CAMPAIGNS for spread in spreads)
-    return f"\\num{{{count}}} of \\num{{{len(spreads)}}}" if spreads else None
+    part = "all" if count == len(spreads) else f"\\num{{{count}}} of"
+    return f"{part} \\num{{{len(spreads)}}}" if spreads else None
 
 
 def full_campaigns_count(verdicts):

@@ -13,7 +13,7 @@ TECHNIQUES = ("temporaries", "fusion", "associativity")  # by which the study we
 LOOPS = ("before", "loop_order", "contiguous", *TECHNIQUES)
 # Macro blocks by the word that the names of their phases contain.
 BLOCKS = {"gather": "gather", "forward": "forward pass", "products": "products", "activations": "activations"}
-BLOCKS |= {"error": "error", "deltas": "deltas", "patterns": "several at once", "change": "weight change"}
+BLOCKS |= {"error": "error", "deltas": "deltas", "patterns": "several blocks", "change": "weight change"}
 BLOCKS |= {"update": "update"}
 OTHER, OUTSIDE = "other", {"phase": ("to device", "to host", "flatten", "constants")}
 SOURCES = {

@@ -34,7 +34,7 @@ def form_cells(rows, value, ceiling):
 
 
 def square(study):
-    """Time and share of the ceiling of every variant and form on square products, one thread."""
+    """Time and share of the ceiling of every variant and form, at each size, on one thread."""
     groups = []
     for frame in map(study.frame, ON_HOST):
         for dtype in values(frame, "dtype")[::-1]:
