@@ -21,6 +21,7 @@ RANK_PHASE_SHARES = {"scatter": 0.5, "broadcast": 0.01, "compute": 0.4, "gather"
 RATES = {"openmp": 1.0, "interchanged": 7.0, "tiled": 30.0, "blas": 40.0}  # GFLOP/s, on the host those of one thread
 RATES |= {"cuda_naive": 3e3, "cuda_shared": 6e3, "cuda_columns": 1e4, "cuda_tiled": 2.5e4}
 RATES |= {"cuda_mma": 5e4, "cublas": 5.5e4}
+DEFAULT_RATE = 10.0
 
 CURVES = {
     "mlp": [
@@ -35,7 +36,7 @@ TRACE = [["compute", "1", 0.0, 1e-3], ["copy", "1", 1e-3, 2e-3]]
 
 def seconds(case, flops, process, sample):
     """A time that decreases with the threads and varies a little between processes and samples."""
-    rate = RATES.get(case.tuning.get("product", case.variant), 10.0) * 1e9 * case.cores**0.8
+    rate = RATES.get(case.tuning.get("product", case.variant), DEFAULT_RATE) * 1e9 * case.cores**0.8
     return flops / rate * (1 + 0.01 * process + 0.001 * sample)
 
 

@@ -144,7 +144,7 @@ def test_a_record_describes_its_measurement(cache):
         ({"samples": 9, "least": 5, "most": 12, "target": 1e-12, "cap": 1e-9}, 1, 5),
         # The target is out of reach, so the number of samples is `most`.
         slow({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
-        # Any median meets the target, so the number of samples is `samples`.
+        # Within a process, any median meets the target, so the number of samples is `samples`.
         slow({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
         # More processes than `processes` run only while the median hasn't converged and time is left.
         ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 60, "most": 2}, 3, 2),
@@ -155,7 +155,7 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
     document = measure_case(case_of(), changes=changes)
     assert [len(process["samples"]) for process in document["processes"]] == [samples] * processes
     assert document["protocol"].items() >= changes.items()
-    assert document["converged"] is False
+    assert document["converged"] is False  # over processes, of which there are too few
 
 
 def test_processes_share_the_time_of_a_case(monkeypatch):
@@ -418,11 +418,11 @@ def test_a_variant_may_end_its_process_or_print():
     assert measure_case(case_of(write_variant("prints", setup="print('{}')", run="print('ready')")))
 
 
-@pytest.mark.parametrize(("number", "is_variants"), [("ENOSPC", False), ("ENOENT", True)])
-def test_a_full_disk_is_no_fault_of_the_variant(number, is_variants):
-    full = f"import errno; raise OSError(errno.{number}, os.strerror(errno.{number}))"
-    refusal = refusal_of(case_of(write_variant(number.lower(), setup=full)))
-    assert refusal.startswith("The variant stopped with" if is_variants else "A file can't be written: ")
+@pytest.mark.parametrize(("error_name", "is_fault_of_variant"), [("ENOSPC", False), ("ENOENT", True)])
+def test_a_full_disk_is_no_fault_of_the_variant(error_name, is_fault_of_variant):
+    full = f"import errno; raise OSError(errno.{error_name}, os.strerror(errno.{error_name}))"
+    refusal = refusal_of(case_of(write_variant(error_name.lower(), setup=full)))
+    assert refusal.startswith("The variant stopped with" if is_fault_of_variant else "A file can't be written: ")
 
 
 def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):

@@ -359,9 +359,9 @@ def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys):
     assert [line.split()[2] for line in swept.splitlines()[1:]] == ["block=8", "block=4", "block=16"]
     assert [line.split()[2] for line in confirmed.splitlines()[1:3]] == ["block=8", "block=16"]
     assert "faster" in confirmed
-    blocks = [case.tuning["block"] for case in workers.timed]
-    assert blocks.count(4) == ranking.TURNS_PER_BLOCK
-    assert blocks.count(8) >= ranking.TURNS_PER_BLOCK + Limits().processes
+    block_sizes = [case.tuning["block"] for case in workers.timed]
+    assert block_sizes.count(4) == ranking.TURNS_PER_BLOCK
+    assert block_sizes.count(8) >= ranking.TURNS_PER_BLOCK + Limits().processes
 
 
 def test_the_fastest_of_each_variant_are_confirmed():

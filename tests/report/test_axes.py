@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import pytest
 
-from drawings import RATES, draw, tables
+from drawings import DEFAULT_RATE, RATES, draw, tables
 from ladder.report import figures
 
 pytestmark = pytest.mark.slow  # together: every figure is drawn
@@ -41,7 +41,7 @@ AXES = {
 }
 
 
-def test_every_figure_with_axes_is_here():
+def test_every_figure_that_needs_no_data_set_is_here():
     assert set(AXES) == {name for name in figures.names() if not figures.constants(name)["USES_DATA"]}
 
 
@@ -71,16 +71,18 @@ def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count)
         assert sums == pytest.approx({time: share * dots[time] for time in sums}, rel=0.01)
 
 
-# `scale` is the bytes per operation: a matrix-vector product in float64 reads 8 bytes for two operations.
-@pytest.mark.parametrize(("name", "scale"), [("backprop_host", 1), ("gemv_scaling", 4)])
-def test_rates_are_those_of_the_made_up_times_in_billions(name, scale):
+# The axis shows FLOPs or, for matrix-vector products, bytes: in float64 they read 8 for two operations.
+@pytest.mark.parametrize(("name", "units_per_flop"), [("backprop_host", 1), ("gemv_scaling", 4)])
+def test_rates_are_those_of_the_made_up_times_in_billions(name, units_per_flop):
     figure = draw(name, tables(name))
     first_rates = {
         line.get_ydata()[0] for axes in figure.axes for line in axes.lines if list(line.get_xdata()[:2]) == [1, 2]
     }
     assert first_rates
     for rate in first_rates:
-        assert any(rate == pytest.approx(scale * expected, rel=0.015) for expected in {*RATES.values(), 10.0})
+        assert any(
+            rate == pytest.approx(units_per_flop * expected, rel=0.015) for expected in {*RATES.values(), DEFAULT_RATE}
+        )
 
 
 def test_speedups_of_the_training_are_over_one_thread():

@@ -101,7 +101,7 @@ def test_a_figure_is_given_what_its_constants_ask_for(call_of, monkeypatch):
     """It gets tables by the name of their folder, and ceilings if it uses them."""
     monkeypatch.setattr("ladder.store.table_files.load", lambda folder: f"of {folder}")
     monkeypatch.setattr("ladder.records.documents.read", lambda path, kind: (path, kind))
-    line = ["figure", "descent_waterfall", "--tables", "t/descent_ladder", "--ceilings", "roofs.json", "--out", "x"]
+    line = ["figure", "descent_waterfall", "--tables", "t/descent_ladder", "--roofs", "roofs.json", "--out", "x"]
     (name, out), inputs = call_of("ladder.report.figures", "write", *line)
     assert (name, out) == ("descent_waterfall", "x")
     assert inputs == {"tables": {"descent_ladder": "of t/descent_ladder"}, "ceilings": ("roofs.json", "roofs")}

@@ -80,7 +80,7 @@ def test_a_figure_reads_the_tables_ceilings_and_artefacts_that_it_states():
         figures_of_plan.roofs(figure_wildcards("lines")),
         figures_of_plan.roofs_option(figure_wildcards("lines")),
     ) == ([], [])
-    assert figures_of_plan.roofs_option(figure_wildcards("peaks")) == ["--ceilings=results/roofs.json"]
+    assert figures_of_plan.roofs_option(figure_wildcards("peaks")) == ["--roofs=results/roofs.json"]
     assert figures_of_plan.artefact_options(figure_wildcards("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
     assert figures_of_plan.data_option(figure_wildcards("lines")) == ""
     assert (figures_of_plan.category(figure_wildcards("lines")), figures_of_plan.labels(figure_wildcards("lines"))) == (

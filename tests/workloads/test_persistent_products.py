@@ -27,8 +27,8 @@ def test_few_tiles_with_long_sums_are_split_among_all_blocks():
 
 
 def test_tiles_left_over_are_split_alone_or_with_as_many_as_blocks():
-    grid, split_tiles, _ = plan(128 * 133, 128, 8192)
-    assert (grid, split_tiles) in ((132, 1), (132, 133))
+    clusters, split_tiles, _ = plan(128 * 133, 128, 8192)
+    assert (clusters, split_tiles) in ((132, 1), (132, 133))
     assert plan(128 * 133, 128, 8192, stream_k=False)[:2] == (132, 0)
 
 
@@ -44,10 +44,10 @@ def test_every_plan_covers_the_product(shape, variant, tiling):
     (m, n, k), cluster = shape, tiling.get("cluster", 1)
     tiles = -(-m // (tiling["bm"] * cluster)) * -(-n // tiling["bn"])
     steps = -(-k // (persistent.LINE_BYTES // ITEMSIZES[variant]))
-    grid, split_tiles, cost = plan(*shape, tiling=tiling, variant=variant)
-    assert 1 <= grid <= 132 * tiling["blocks"] // cluster
+    clusters, split_tiles, cost = plan(*shape, tiling=tiling, variant=variant)
+    assert 1 <= clusters <= 132 * tiling["blocks"] // cluster
     assert 0 <= split_tiles <= tiles
-    assert grid <= tiles * steps, "no block without a step"
+    assert clusters <= tiles * steps, "no cluster without a step"
     assert cost > 0
 
 

@@ -22,7 +22,7 @@ START_TIMEOUT, EXIT_TIMEOUT, TERM_TIMEOUT = 300, 60, 5
 
 
 class Worker:
-    """A started worker process and its pipes; `profiler` holds the first words of its command line, if it has one."""
+    """A started worker process and its pipes; the words of `profiler`, if any, precede its command."""
 
     def __init__(self, case, protocol, data=None, reference=None, launcher=None, prelude=(), profiler=()):
         self.case, self.device = case, devices.of(case)

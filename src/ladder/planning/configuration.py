@@ -115,7 +115,7 @@ def claims(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def select_experiments(experiments: Mapping[str, dict[str, Any]], names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The experiments of these names and the ceilings, with which their samples are compared; all without any name.
+    """The experiments of these names and the ceilings, with which their samples are compared; all if `names` is empty.
 
     Raises LadderError for an unknown name.
     """

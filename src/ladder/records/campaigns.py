@@ -1,7 +1,7 @@
-"""Campaigns: stretches of measuring from one start, of one commit, on one host and its GPUs.
+"""Campaigns: measurements of one commit, on one host and its GPUs, which begin once and may be continued.
 
-Every record names its campaign. A run of the workflow is one; `ladder turns` measures in one that may be continued,
-as long as commit, host and GPUs are the same. The folder of such a campaign has its note and its records.
+Every record names its campaign. A run of the workflow is one; that of `ladder turns` may be continued as long as
+commit, host and GPUs are the same. The folder of such a campaign has its note and its records.
 """
 
 import json

@@ -10,9 +10,9 @@ from ladder.store import PUBLISHED_SUFFIX
 def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
-    One machine gets all shared roles (neither `separate` nor `widest`) that it meets. Machines rank by: meeting the
-    first two roles, being this build's, the number of campaigns, the number of roles met. Any other role goes to the
-    machine that meets it, this build's before a published one, with the most campaigns of that role, and then of all.
+    The best machine gets each shared role (neither `separate` nor `widest`) that it meets. It is the first by: meeting
+    the first two roles, being this build's, the number of campaigns, the number of roles met. Each remaining role goes
+    to the machine that meets it, this build's before a published one, with the most campaigns of it, then of all roles.
     """
     machines = [study.for_machine(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
@@ -46,8 +46,8 @@ def replicated_machine(chapter, role):
     """The name of the machine on which verdicts about a role rest, None without one.
 
     If the role's machine is a published one with fewer than MIN_CAMPAIGNS full campaigns of some case of the role, it
-    is replaced by another one with as many cores and GPUs that has so many of every case. A case of which no machine
-    has a full campaign, because its processes take too long, doesn't count.
+    is replaced by another one with as many cores and GPUs that has MIN_CAMPAIGNS of every case. A case of which no
+    machine has a full campaign, because its processes take too long, doesn't count.
     """
     role_machine = chapter.machines[role]
     if role_machine.subject is None or is_local(role_machine):

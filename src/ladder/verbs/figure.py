@@ -14,7 +14,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--tables", action="append", default=[], help="folder of an experiment's tables; may be repeated"
     )
-    parser.add_argument("--ceilings", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
+    parser.add_argument("--roofs", help="the ceilings of every machine, as the verb `roofs` writes them (JSON)")
     parser.add_argument("--data", help="path of the data that the workload's cases read")
     parser.add_argument(
         "--artefact", action="append", default=[], metavar="FILE=PATH", help="path of an artefact; may be repeated"
@@ -29,7 +29,7 @@ def run(options):
         if missing := set(constants["EXPERIMENTS"]) - set(inputs["tables"]):
             raise LadderError(f"The figure {options.name} needs --tables of {', '.join(sorted(missing))}.")
     if constants["USES_CEILINGS"]:
-        inputs["ceilings"] = documents.read(options.ceilings, "roofs") if options.ceilings else {}
+        inputs["ceilings"] = documents.read(options.roofs, "roofs") if options.roofs else {}
     if constants["USES_DATA"]:
         if not options.data:
             raise LadderError(f"The figure {options.name} needs --data, the data of its workload.")

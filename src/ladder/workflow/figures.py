@@ -58,7 +58,7 @@ class Figures:
 
     def roofs_option(self, wildcards):
         """The option that names the file of ceilings, in a list."""
-        return [f"--ceilings={path}" for path in self.roofs(wildcards)]
+        return [f"--roofs={path}" for path in self.roofs(wildcards)]
 
     def data_option(self, wildcards):
         """The option that names the data that the figure shows; empty without data."""

@@ -1,4 +1,7 @@
-"""Peer: a hand-written NumPy version of the training, with products by NumPy's BLAS and no reuse of temporaries."""
+"""Peer: a hand-written NumPy version of the training, with products by NumPy's BLAS and no reuse of temporaries.
+
+`ranpat` has the row numbers of the patterns to train on, in random order.
+"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-// Tiles in shared memory whose rows are lines of 128 bytes along the channels, as tensor cores require.
+// Tiles in shared memory whose rows are lines of 128 bytes along the channels, as wgmma requires; other products have no bank conflicts with them.
 #pragma once
 #include "ptx/async_copy.cuh"
 
@@ -24,7 +24,7 @@ struct alignas(16) Vector {
 //   row 8   as row 0
 __device__ __forceinline__ int swizzled(int row, int u) { return row * LINE + (u ^ row % LINE); }
 
-// Copy a vector of operands, or zeros if `is_inside` is false.
+// Start to copy a vector of operands, or zeros if `is_inside` is false.
 template <class Type>
 __device__ __forceinline__ void copy_vector(Vector *target, const Type *source, bool is_inside) {
   copy_async<16>(target, source, is_inside);

@@ -1,4 +1,4 @@
-"""AXPY in NumPy; bound by the bandwidth at which the arrays are read and written twice."""
+"""AXPY in NumPy; memory-bound: in two passes, `out` is written, then read and written again."""
 
 import numpy as np
 from ladder.workloads.axpy import FACTOR

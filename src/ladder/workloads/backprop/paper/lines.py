@@ -60,7 +60,7 @@ LINES = {
     ),
     "cuda": Line("cuda", CUBLAS, "gpu", "cuBLAS, the rest fused, a CUDA graph", "instructions, launches"),
     "cuda_fused": Line("cuda_fused", DEFAULT, "gpu", "three kernels, units in shared memory", "memory, launches"),
-    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "memory, launches", "`tf32`"),
+    "tf32": Line("cuda_fused", TF32, "gpu", "the same in TF32 on tensor cores", "instructions", "`tf32`"),
     "numpy_loop": Line("numpy_loop", THREADS, "steps", "written by hand in NumPy"),
     "by hand": Line("pytorch", BY_HAND, "steps", "PyTorch, gradients by hand", label="`by_hand`"),
     "compiled": Line("pytorch", BY_HAND | {"compiled": "on"}, "steps", "the same, compiled", label="`compiled`"),
