@@ -129,7 +129,8 @@ FIGURE_HELPER = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for 
 # The modules of a chapter, besides its figures and `tables.py`, whose functions TABLES names.
 CHAPTER = {
     "__init__": Contract(
-        "a chapter", {"ORDER": Name(), "TITLE": Name(), "CATEGORY": Name(), "TABLES": Name(), "LOOKS": Name()}
+        "a chapter",
+        {name: Name() for name in ("ORDER", "TITLE", "CATEGORY", "TABLES", "LOOKS", "METHOD")},
     ),
     "lines": Contract(
         "a chapter's `lines.py`",

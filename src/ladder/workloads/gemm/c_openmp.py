@@ -29,7 +29,7 @@ def setup(
     problem: Problem,
     *,
     threads: int,
-    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
 ) -> Run:
     """The timed product, on the threads that the harness has set."""
     libraries.load("gemm", "c_openmp", problem.out.dtype.name, flags=flags)  # before the timed call

@@ -32,7 +32,7 @@ def layer(
     activation="none",
     block: int = 0,
     vector: int = 32,
-    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
 ):
     """The Layer with an activation; with `block` = 0, a block's images have rows of about PIXELS pixels in total."""
     images, h, c, k, dtype = (problem.sizes[name] for name in ("images", "h", "c", "k", "dtype"))
@@ -55,7 +55,7 @@ def setup(
     threads: int,
     block: int = 0,
     vector: int = 32,
-    flags: Literal["O2", "O3", "unroll", "fast", "native", "all", "bounds"] = "native",
+    flags: Literal["O2", "O3", "unroll", "fast", "native", "all"] = "native",
 ) -> Run:
     """The timed convolution, and before it the packing."""
     return steps(problem, layer(problem, threads=threads, block=block, vector=vector, flags=flags))
