@@ -286,7 +286,7 @@ def whole_calls(rows):
 
 
 def wrong_numbers(study, base):
-    """A complaint about differing numbers: if a case was measured again, of those that don't depend on times."""
+    """A complaint about numbers that differ; those that depend on times count only if no case was measured again."""
     numbers, base_numbers = (macros(each_study.folder / "results/numbers.tex") for each_study in (study, base))
     has_same_records = times(study) == times(base)
     names = [name for name in numbers.keys() | base_numbers.keys() if has_same_records or name.startswith("study/")]

@@ -92,8 +92,8 @@ def test_the_traced_run_is_an_additional_run_with_flushed_caches_before_the_chec
     calls.clear()
     result, calls = run_traced(lambda: [ROW])
     assert result["trace"] == [[*ROW]]
-    of_checks = ["run", "run"]
-    assert calls == [*untraced[:-2], "flush", "trace", *of_checks]
+    runs_of_checks = ["run", "run"]
+    assert calls == [*untraced[:-2], "flush", "trace", *runs_of_checks]
 
 
 def test_without_the_function_there_is_no_trace(run_traced):

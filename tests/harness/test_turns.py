@@ -146,7 +146,8 @@ def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatc
     host = turns.devices.of(CASES[0])
     monkeypatch.setattr(
         host, "can_start_together", lambda case, launcher, count: count == 16 and case.variant != "interchanged"
-    )
+    )  # 16: two groups of a worker per core
+    # `interchanged` is the second of three, so the others are alone, too.
     assert [*turns.group_processes(turns.turn_order(CASES, 1), None, 10**9)] == [[(0, case)] for case in CASES]
 
 

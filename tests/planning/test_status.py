@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def is_running():
+def live_run():
     """A run that is at work during the test."""
     runs.begin()
     yield
@@ -79,7 +79,7 @@ def states_of(run, is_running):
     return status.states(run["cases"], run["began"], is_running)
 
 
-def test_the_report_has_every_state(is_running):
+def test_the_report_has_every_state(live_run):
     done, running, waiting, failed, not_begun = map(planned_case, range(1, 6))
     run = begin_run(done, running, waiting, failed, not_begun, planned_case(6, REASON))
     write(record_path(done))
@@ -222,7 +222,7 @@ def test_a_truncated_file_of_the_run_is_an_error(capsys, text):
     assert (err.count("\n"), out) == (1, "")
 
 
-def test_status_changes_no_files(capsys, is_running):
+def test_status_changes_no_files(capsys, live_run):
     begin_run(planned_case(1), planned_case(2))
     start(planned_case(1))
     write(log_path(planned_case(2)), "ladder measure: Wrong.")
@@ -283,7 +283,7 @@ def test_the_summary_of_a_complete_run_is_short():
     assert status.summary(begin_run(planned_case(1), to_measure=[])) == ""
 
 
-def test_a_case_on_two_machines_has_two_states(is_running):
+def test_a_case_on_two_machines_has_two_states(live_run):
     """A record, a log and a marker belong to the machine in their path."""
     here, there = (planned_case(1, machine=name) for name in ("here", "there"))
     run = begin_run(here, there, planned_case(2), planned_case(2, machine="there"))

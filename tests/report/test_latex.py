@@ -143,7 +143,7 @@ def test_a_table_has_its_head_its_rows_in_order_and_rules_between():
         assert kind("lr", ["a", "b"], [], "Nothing.") == "\\emph{Nothing.}\n"
 
 
-def test_a_number_that_was_not_measured_is_defined_as_one():
+def test_a_number_that_was_not_measured_is_defined_as_unmeasured():
     values = numbers.fill_missing({"a/b": r"\num{1}", "a/c": None, "a/d": Missing("no machine")})
     assert numbers.text(values).splitlines() == [
         r"\defineresult{a/b}{\num{1}}",

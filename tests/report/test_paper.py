@@ -38,13 +38,13 @@ def values_of(study):
 def write_tables(study, folder):
     """Write the tables of a study as LaTeX, like the workflow does; returns their paths."""
     (folder / "kernel.json").write_text(json.dumps(made_up.kernel_report()))
-    sensitivity(folder / "sensitivity.csv")
+    write_sensitivity(folder / "sensitivity.csv")
     for name, text in tables.tables(study, [folder / "kernel.json"], folder / "sensitivity.csv").items():
         latex.write(folder / f"results/tex/{name}.tex", text)
     return sorted((folder / "results/tex").glob("*.tex"))
 
 
-def sensitivity(path):
+def write_sensitivity(path):
     """Write a file like `ladder sensitivity` does: for each case a check that refuses errors and one that doesn't."""
     kinds = [
         {

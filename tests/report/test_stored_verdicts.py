@@ -80,7 +80,7 @@ def test_a_condition_on_a_tuning_that_a_variant_lacks_is_for_the_other_one(folde
     assert result["outcome"] is result["detectable"] is None
 
 
-def test_different_campaigns_are_never_the_sides_of_a_ratio(folder, capsys):
+def test_sides_of_different_campaigns_have_no_verdict(folder, capsys):
     publish("box-a", rows_of(BLAS, times(0.1)), "2026-01-01")
     publish("box-a", rows_of(OPENMP, times(0.2)), "2026-01-02")
     text = compare(capsys, BLAS.key, OPENMP.key)

@@ -30,7 +30,7 @@ from made_up import chapters as made_chapters
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("test_page_data")]
 EMPTY = Study({}, None)
 CLOSE = 1e-5  # the page has six significant digits
-VIEWS = 30
+RANDOM_ROWS = 30  # of the page's data, that a test draws
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_every_case_of_the_tables_is_on_the_page_once(study, rows):
     assert [tuple(row[name] for name in RECORD) for row in rows if row] == sorted(expected)
 
 
-@pytest.mark.parametrize("seed", range(VIEWS))
+@pytest.mark.parametrize("seed", range(RANDOM_ROWS))
 def test_the_numbers_of_random_cases_equal_the_tables(study, rows, seed):
     row = random.Random(seed).choice(rows)
     calls = rows_of(study, row)
@@ -77,7 +77,7 @@ def test_the_numbers_of_random_cases_equal_the_tables(study, rows, seed):
 
 
 def test_a_process_has_its_own_campaign_and_commit(study, rows):
-    for row in random.Random(1).sample(rows, VIEWS):
+    for row in random.Random(1).sample(rows, RANDOM_ROWS):
         first = rows_of(study, row).drop_duplicates("process").sort_values("process")
         campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
         processes = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
@@ -146,7 +146,7 @@ def test_the_share_of_the_ceiling_that_limits_a_case(device, cache, ceilings, sh
 
 def test_checks_are_those_nearest_to_their_bounds(study, rows):
     page_rows = checks.rows(study, cases.index_of(rows))
-    for check in random.Random(2).sample(page_rows, VIEWS):
+    for check in random.Random(2).sample(page_rows, RANDOM_ROWS):
         row = rows[check["case"]]
         frames = [tables["checks"] for tables in study.tables.values() if len(tables["checks"])]
         frame = pd.concat(frames).drop_duplicates(["machine", *CASE, "process", "check"])
@@ -186,7 +186,7 @@ def test_two_machines_are_compared_case_by_case(rows):
     pairs = sides.pairs(all_sides)
     assert any(all_sides[pair["a"]].campaign for pair in pairs)
     assert any(not all_sides[pair["a"]].campaign for pair in pairs)
-    for pair in random.Random(3).sample(pairs, VIEWS):
+    for pair in random.Random(3).sample(pairs, RANDOM_ROWS):
         first, second = all_sides[pair["a"]], all_sides[pair["b"]]
         key = tuple(rows[pair["case"]][name] for name in CASE)
         ratio = quotients.quotient(first.times[key][1], second.times[key][1])

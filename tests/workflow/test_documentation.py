@@ -21,7 +21,7 @@ from ladder.planning.configuration import SCHEMA_FILE
 from ladder.records import record
 from ladder.report.figures import names as figures
 
-QUIET = re.compile(r"snakemake[^`#\n]* -q((?: [a-z]\w*)+)")
+QUIET = re.compile(r"snakemake[^`#\n]* -q((?: [a-z]\w*)+)")  # a command's words behind -q
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
 DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 MAX_LINES = {"README.md": 110, "ARCHITECTURE.md": 120}

@@ -91,7 +91,7 @@ def generate(folder, output, advance=lambda done: None):
 
 @pytest.mark.parametrize("images", [1, 2, 17])
 def test_a_network_of_the_study_is_applied_as_defined(tmp_path, monkeypatch, images):
-    monkeypatch.setattr(generation, "CHUNK_SIZES", {"host": 8})
+    monkeypatch.setattr(generation, "IMAGES_PER_RUN", {"host": 8})
     monkeypatch.setattr(generation, "IMAGES_PER_UPDATE", 3)
     expected = draw_all(arrays(), write_files(tmp_path, images, arrays()))
     assert np.abs(expected).max() > 0.3

@@ -46,7 +46,7 @@ def kernels(tmp_path_factory):
 
 @pytest.fixture
 def multiply(kernels, monkeypatch):
-    """A function that multiplies whole numbers by emulated kernels: the names of the launches, and if all is right."""
+    """A function that multiplies whole numbers by emulated kernels; returns their names, and whether all is right."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
     monkeypatch.setattr(cuda, "empty", lambda count, dtype: np.full(count + GUARD, np.nan, dtype)[:count])
     monkeypatch.setattr(cuda_skinny, "MIN_TERMS", 32)

@@ -29,7 +29,7 @@ TILINGS = (
 )
 # Smaller and larger than the tiles, with rows that are aligned and others.
 SHAPES = ((1, 1, 1), (1, 17, 65), (65, 17, 1), (66, 200, 34), (130, 70, 90), (129, 65, 49))
-# Blocks and split tiles: none, one or several whole tiles of a block, several blocks of a tile, more blocks than steps.
+# (blocks, split tiles); None for a block per tile, none of them split. 99 blocks are more than a tile has steps.
 SPLITS = (None, (1, 1), (2, 1), (3, 1), (5, 1), (99, 1))
 
 
@@ -91,7 +91,7 @@ def cases(form):
 
 
 def faults(main, index, form):
-    """Those of the cases whose result is wrong, then those without a result."""
+    """The cases whose result is wrong or missing."""
     tasks = {case: task(index, *case) for case in cases(form)}
     data = b"".join(data for data, _ in tasks.values())
     output = np.frombuffer(subprocess.run([main], input=data, capture_output=True, timeout=60).stdout)

@@ -6,12 +6,12 @@ import pytest
 from ladder.errors import LadderError
 from ladder.workloads.gemm import cuda_packed, cuda_tma, cuda_wgmma, persistent
 
-LARGE, ALIGNED = cuda_tma.TILES[0], (False, False)
-CLUSTERS = cuda_wgmma.TILES[0]
+LARGE_TILING, ALIGNED = cuda_tma.TILES[0], (False, False)
+CLUSTER_TILING = cuda_wgmma.TILES[0]
 ITEMSIZES = {cuda_tma: 8, cuda_packed: 4, cuda_wgmma: 4}
 
 
-def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE, variant=cuda_tma):
+def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE_TILING, variant=cuda_tma):
     sizes = m, n, k, unaligned, multiprocessors, stream_k
     return persistent.plan(variant.MODEL, ITEMSIZES[variant], *sizes, **tiling)
 
@@ -52,8 +52,8 @@ def test_every_plan_covers_the_product(shape, variant, tiling):
 
 
 def test_a_cluster_has_a_tile_of_each_of_its_blocks():
-    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS, variant=cuda_wgmma)[:2] == (66, 0)
-    assert plan(256 * 66, 256, 4096, tiling=CLUSTERS | {"cluster": 1}, variant=cuda_wgmma)[:2] == (132, 0)
+    assert plan(256 * 66, 256, 4096, tiling=CLUSTER_TILING, variant=cuda_wgmma)[:2] == (66, 0)
+    assert plan(256 * 66, 256, 4096, tiling=CLUSTER_TILING | {"cluster": 1}, variant=cuda_wgmma)[:2] == (132, 0)
 
 
 def test_elements_that_are_copied_singly_cost_more():

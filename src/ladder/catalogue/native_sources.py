@@ -18,7 +18,10 @@ COMMENT = re.compile(r"//.*|/\*[\s\S]*?\*/")
 
 
 class NativeSource:
-    """A source or header; its digest is that of its text without comments, in which white space doesn't count."""
+    """A source or header; its digest is that of its text without comments, in which white space doesn't count.
+
+    Unlike those of a Python definition, `digest` and `local_digest` are the same: neither covers `references`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path

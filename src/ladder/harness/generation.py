@@ -25,8 +25,8 @@ from ladder.harness.worker import make_problem
 from ladder.records.case import Case
 from ladder.records.files import require_writable
 
-# Images per run: on GPUs enough to overlap copies with work; on the host few, so that the progress bar moves.
-CHUNK_SIZES = {"offload": 5248, "host": 256}
+# On GPUs enough to overlap copies with work; on the host few, so that the progress bar moves.
+IMAGES_PER_RUN = {"offload": 5248, "host": 256}
 IMAGES_PER_UPDATE = 64  # images that are written between two updates of the progress bar
 
 
@@ -59,14 +59,14 @@ def require_usable(output, *inputs):
 
 
 def chunks(case, formats, inputs, advance):
-    """Yield the output of a case in parts of at most IMAGES_PER_UPDATE images; a part is valid until the next request.
+    """Yield the output of a case in chunks of up to IMAGES_PER_UPDATE images; each is valid until the next request.
 
-    `advance(images)` is called after each part.
+    `advance(images)` is called after each chunk.
     """
     images, steps, problem = case.sizes["images"], None, None
-    chunk = CHUNK_SIZES[traits.device(case)]
-    for start in range(0, images, chunk):
-        count = min(chunk, images - start)
+    max_count = IMAGES_PER_RUN[traits.device(case)]
+    for start in range(0, images, max_count):
+        count = min(max_count, images - start)
         if problem is None or problem.sizes["images"] != count:
             shared = {name: array for name, array in inputs.items() if name not in formats.BY_IMAGE}
             problem, steps = prepare(case, count, shared)
@@ -76,9 +76,9 @@ def chunks(case, formats, inputs, advance):
             chain_steps(steps.run)()
         (output,) = problem.outputs.values()
         result = devices.of(case).to_host(output)
-        for part in (result[first : first + IMAGES_PER_UPDATE] for first in range(0, count, IMAGES_PER_UPDATE)):
-            yield part
-            advance(len(part))
+        for chunk in (result[first : first + IMAGES_PER_UPDATE] for first in range(0, count, IMAGES_PER_UPDATE)):
+            yield chunk
+            advance(len(chunk))
 
 
 def prepare(case, count, shared):

@@ -10,7 +10,7 @@ from ladder.errors import LadderError
 from ladder.harness import turns
 from ladder.machine import cpus
 
-# Large enough for threads to overlap; each size of a case has another one.
+# Large enough for threads to overlap; each size of a case gets another prime.
 PRIMES = (197, 199, 211, 223, 227, 229)
 # The protocol of an untimed check: one sample.
 ONE_SAMPLE = {"processes": 1, "samples": 1, "least": 1, "most": 1, "target": 0.0, "cap": 0.0}

@@ -31,7 +31,7 @@ def sign(file: FileIO, append: bool = False) -> None:
 
 
 def clear(file: FileIO) -> None:
-    """Remove all signatures from a lock's file, whose holder releases it; likewise without errors."""
+    """Remove all signatures from a lock's file when its holder releases it; errors are ignored as in `sign`."""
     with suppress(OSError):
         file.truncate(0)
 

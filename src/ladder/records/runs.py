@@ -140,7 +140,7 @@ def has_ended(file: FileIO, folder: Path | str) -> bool:
     It has if it began on this machine since its last boot, or if this file system shows the locks of other machines.
     """
     current = signature()
-    # Boots are compared by their ids, without ids by host names.
+    # Boots are compared by their ids or, if they have none, by host names.
     last_boot = [(entry["boot"], entry["boot"] or entry["host"]) for entry in signatures(file)[-1:]]
     return last_boot == [(current["boot"], current["boot"] or current["host"])] or locks_are_shared(folder)
 

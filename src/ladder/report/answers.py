@@ -1,4 +1,4 @@
-"""Answers to the questions of a chapter, each computed once for a study, as figures, tables and texts ask again."""
+"""Answers to the questions of a chapter, each computed once for a study, as figures, tables and texts share them."""
 
 import functools
 

@@ -5,7 +5,7 @@ from ladder.report import latex
 from ladder.report.cells import NONE
 from ladder.report.latex import code, escape
 
-DIGEST_DIGITS = 7  # digits of a commit
+DIGEST_DIGITS = 7  # of a commit, and of the digests of a host and its GPUs
 PROGRAMS = ("gcc", "CUDA runtime", "CUDA driver", "cuBLAS", "cuDNN", "NCCL", "BLAS of NumPy", "MPI")
 # The factors of the parts of a version that libraries give as one number, such as 13010 for CUDA 13.1.
 VERSION_FACTORS = {"CUDA runtime": (1000, 10), "CUDA driver": (1000, 10)} | dict.fromkeys(

@@ -29,7 +29,7 @@ def machines(claim):
 
 
 def table(study):
-    """Each such claim with its ratio and verdict on both machines, as LaTeX; a head for each pair of machines."""
+    """Each claim of `pairs` with its ratio and verdict on both machines, as LaTeX; a head for each pair of machines."""
     rows, last = [], None
     for claim, chapter_claim in pairs(study):
         names = (machines(chapter_claim), machines(claim))
@@ -56,7 +56,7 @@ def cells(claim):
 
 
 def numbers(study):
-    """The machines on which such claims rest, and how many of those decided on both machines have the same verdict."""
+    """The machines on which the claims of `pairs` rest, and how many of those decided on both have the same verdict."""
     compared = pairs(study)
     answers = [(claim.answer.verdict, chapter_claim.answer.verdict) for claim, chapter_claim in compared]
     decided = [pair for pair in answers if not {*pair} & {claims.UNDECIDED, claims.NOT_TESTED}]

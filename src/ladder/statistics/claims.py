@@ -77,7 +77,7 @@ def decide(ratio: Ratio | None, lower: float, upper: float = math.inf) -> Answer
 
 
 def decide_upper_bound(ratio: Ratio, upper: float) -> str:
-    """The verdict on a claim of an upper bound."""
+    """The verdict on a claim of an upper bound of a time; a longer time is less than was claimed."""
     if ratio.low > upper:
         return LESS
     return AS_CLAIMED if ratio.high <= upper * (1 + MARGIN) else UNDECIDED

@@ -10,7 +10,7 @@ class Sensitivity:
 
     def __init__(self, study_plan):
         cases, target = sensitivity.cases(study_plan.config["sensitivity"]), study_plan.targets["cpu"]
-        self.cases = [case for case in cases if not plan.skip_reason(case, True, target)]
+        self.cases = [case for case in cases if not plan.skip_reason(case, peers=True, target=target)]
 
     def data(self):
         """The files of the data that the cases read."""

@@ -30,7 +30,7 @@ static inline REAL pattern(const Network *net, long row)
     return error;
 }
 
-/* The pass of all visited patterns, and the error (1). */
+/* The pass of all visited patterns, whose rows ranpat has (network.h), and the error (1). */
 void patterns(const Network *net)
 {
     REAL error = 0;

@@ -5,7 +5,7 @@
 #include "ptx/async_copy.cuh"
 #include "warp.cuh"
 
-constexpr int WARPS = BM / WARP;
+constexpr int WARPS = BM / WARP;   // a block has a thread for each of its BM patterns
 constexpr int VALUE_ROW = BM + 4;  // rows begin in different banks
 
 struct Layer {

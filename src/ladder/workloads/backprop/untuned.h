@@ -1,6 +1,6 @@
 /* The forward pass and the update of the untuned program, which loop_order.c shares; backward.h has the error and the
    deltas. Innermost loops run over the units of the layer below. A sum stays in memory while it grows, and every index
-   is written out. network.h documents the shapes; `forward` is its `products` and `activations` in one. */
+   is written out. network.h documents the shapes, and ranpat; `forward` is its `products` and `activations` in one. */
 #pragma once
 #include "backward.h"
 

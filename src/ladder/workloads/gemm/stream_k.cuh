@@ -78,14 +78,15 @@ struct Result {
   }
 };
 
-// The sums of a block for a split tile: pairs (PAIRS / MULTIPLIERS, MULTIPLIERS), by index and thread.
+// The sums of a block for a split tile: pairs (PAIRS / MULTIPLIERS, MULTIPLIERS), by index and thread. A block has room
+// for two such parts: one that has the first step of its tile, and one that doesn't.
 __device__ __forceinline__ Pair *part_of(Pair *partial, int block, bool has_first_step) {
   return partial + (size_t(block) * 2 + has_first_step) * PAIRS + threadIdx.x;
 }
 
 // Add the parts of a split tile for the pairs of index blockIdx.y, and call store(corner, index, pair). The tile is
-// that of block blockIdx.x % CLUSTER in the cluster's tile blockIdx.x / CLUSTER of a product (m, n, k); `clusters`
-// computed the parts.
+// that of block blockIdx.x % CLUSTER in the cluster's tile blockIdx.x / CLUSTER of a product (m, n, k), whose
+// parts `clusters` clusters computed.
 template <class Store>
 __device__ __forceinline__ void add(int m, int n, int k, int split_tiles, Pair *partial, int clusters,
                                     const Store &store) {

@@ -239,7 +239,7 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     """
     stride, size = operand.shape[1], width * _panel_depth(depth)
     panel_count = -(-count // width)
-    # Either way, the operand is read along its rows: panel by panel, pieces of many pages would be read.
+    # In both layouts the operand is read along its rows: reading panel by panel would touch many pages for each.
     group = 1 if inner_last else NC // width
     for start in range(0, panel_count, group):
         for square_k in range(0, depth, SQUARE):

@@ -3,7 +3,8 @@
 The elements of one parity are sums over 4, 6 or 9 of the filter's taps, fewer at the border; each tap is a product of
 matrices, pixels by channels. `block` images share a tap of the filter while it is in the caches, and their sums stay in
 the L2 cache. The filter is packed outside the timed call, as in a network that is loaded once. The variant is bound by
-the multiply-adds, including those of a partly filled last vector of output channels.
+the multiply-adds, including those of a partly filled last vector of output channels. `vector` is the size of a vector
+in bytes; `flags` are named in `ladder.build.libraries`.
 """
 
 import ctypes

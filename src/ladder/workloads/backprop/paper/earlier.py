@@ -6,7 +6,7 @@ YEARS, CPU, GPU, VERSIONS = "2016/17", "Intel i7-7700K", "Quadro FX 3800", 34  #
 UNTUNED_TIME, CHANGE_TIME = 250.0, 220.0  # the untuned program ("more than"), and its weight change ("about")
 SAVED_TIME = 150.0  # by the order of the weight change's loops alone ("almost")
 TUNED_TIME = 10.0  # after all steps, flags included ("just over")
-# The speed-ups of the whole, and those of the whole and of the block by the order of the block's loops.
+# Speed-ups: of the program by all steps; of the program and of its weight change by the order of that block's loops.
 WHOLE_GAIN, ORDER_GAIN = UNTUNED_TIME / TUNED_TIME, UNTUNED_TIME / (UNTUNED_TIME - SAVED_TIME)
 BLOCK_GAIN = CHANGE_TIME / (CHANGE_TIME - SAVED_TIME)
 # The study doesn't say how many images and epochs its seconds are for, so the table has only the gain of code.
