@@ -1,4 +1,4 @@
-"""Test the comparison of cases: equal cases must not differ, and a slowed copy should be detected.
+"""An A/A test of the comparison of cases: equal cases must not differ, and a slowed copy should be detected.
 
     python benchmarks/aa.py [--device host|cuda] [--same 100] [--planted 10]
 
@@ -33,15 +33,15 @@ CASES = {
     ),
     "cuda": (f"gemm/cuda_shared/{LARGE_SIZES},block=16", f"gemm/slower_cuda/{LARGE_SIZES},percent={SLOWDOWN_PERCENT}"),
 }
-# The numbers of comparisons of equal cases and of slowdowns, the pairs of processes of the former, and the minimum of
-# the latter.
+# The numbers of comparisons of equal cases (`same`) and of slowdowns (`planted`); of each comparison, the pairs of
+# processes of equal cases, and the minimum of pairs of slowdowns.
 DEFAULTS = {
     "host": {"same": 100, "planted": 10, "pairs": 6, "min_pairs": 10},
     "cuda": {"same": 30, "planted": 3, "pairs": 2, "min_pairs": 4},
 }
 # Fifty samples take 35 ms, little compared with the start of a process, and cover more of a machine's noise than ten.
 SAMPLES = 50
-REQUIRED_SHARE = 0.95  # of equal cases
+REQUIRED_SHARE = 0.95  # of the comparisons of equal cases
 
 
 def outcome(verdict):

@@ -3,8 +3,8 @@
     compute-sanitizer --tool memcheck python tests/kernel_cases.py CASE [CASE ...]
 
 `cases` has every variant in every form and dtype, with every kernel and every tuning that the variant selects by shape,
-including sums that a cluster of blocks shares; `gpu_tests.py` runs them all under the tools. Every result is checked.
-The last line is JSON with the number of cases.
+including sums that a cluster of blocks shares; `gpu_tests.py` runs them all under the tools of compute-sanitizer. Every
+result is checked. The last line is JSON with the number of cases.
 """
 
 import argparse

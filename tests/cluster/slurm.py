@@ -44,7 +44,7 @@ TIMEOUT = 120  # seconds of a wait by default, enough on a slow and busy machine
 
 # MinJobAge: Snakemake asks squeue for jobs that have ended. linuxproc: control groups want systemd. config_overrides:
 # nodes may have more than the machine. task/affinity: as on clusters, a job stays on the cores that it was given.
-# batch_sched_delay: a job starts within a second, not three. cred_expire: so long a job waits when its node failed.
+# batch_sched_delay: a job starts within a second, not three. cred_expire: how long a job waits after its node fails.
 SLURM_CONF = """{mark}
 ClusterName=ladder
 SlurmctldHost=localhost

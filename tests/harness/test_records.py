@@ -210,6 +210,7 @@ def test_a_worker_gets_the_whole_protocol(monkeypatch):
 
 # A worker
 
+# For simulated runs; that of conftest.py is for real ones.
 JOB_PROTOCOL = {"seconds": 100.0, "samples": 2, "least": 2, "most": 2, "target": 1e9, "phase_passes": 2, "energy": True}
 JOB_PROTOCOL |= {"cold_start": True}
 
@@ -221,7 +222,7 @@ class SimulatedRun:
     """
 
     def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, cold_start=True, **tuning):
-        self.clock, self.runs, self.flushed, self.precisions, self.pauses = 0.0, 0, 0, [], []
+        self.clock, self.runs, self.flush_count, self.precisions, self.pauses = 0.0, 0, 0, [], []
         gemm, case = workloads.load("gemm"), case_of(variant, **tuning)
         case = Case(case.workload, case.variant, case.sizes, case.tuning, cache)
         times = SimpleNamespace(perf_counter=lambda: self.clock, monotonic=lambda: self.clock)
@@ -252,7 +253,7 @@ class SimulatedRun:
         return self.clock - before
 
     def flush(self):
-        self.flushed += 1
+        self.flush_count += 1
 
     def fill(self, inputs, *arguments):
         self.spend(1000.0)
@@ -316,7 +317,7 @@ def test_the_worst_check_of_all_rounds_is_in_the_result(monkeypatch):
 @pytest.mark.parametrize(("cache", "count"), [("warm", 0), ("cold", 3 + 2 * 3)])
 def test_cold_cases_flush_caches_before_timed_calls_and_phases(monkeypatch, cache, count):
     """Flushes precede the warm-up, each of 2 samples, and each of 3 parts in 2 passes of the phases."""
-    assert SimulatedRun(monkeypatch, cache=cache).flushed == count
+    assert SimulatedRun(monkeypatch, cache=cache).flush_count == count
 
 
 @pytest.mark.parametrize(("tuning", "expected"), [({}, "float32"), ({"math": "tf32"}, "tf32")])

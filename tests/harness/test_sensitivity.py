@@ -177,7 +177,7 @@ def test_a_wrong_element_anywhere_in_a_large_product_is_refused(dtype):
 
 
 @pytest.mark.parametrize("item", sensitivity.cases("first"), ids=lambda item: item.key[:40])
-def test_every_check_of_the_project_refuses_spoiled_outputs(data, item):
+def test_the_checks_of_every_project_case_refuse_corrupted_outputs(data, item):
     result = sensitivity.Result(item, data)
     wrong_results.corrupt(result.problem.outputs)
     assert not all(check.passed for check in result.checks())

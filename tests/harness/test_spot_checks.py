@@ -7,7 +7,7 @@ from ladder.__main__ import main
 from ladder.harness import spot_checks
 from ladder.harness.case_arguments import cases_of
 
-# Right where the size is a multiple of 4, and on one thread.
+# Right if m is a multiple of 4; otherwise the last rows are 0.
 VARIANT = """
 import numpy as np
 

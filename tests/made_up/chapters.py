@@ -124,7 +124,7 @@ SEND_BANDWIDTH = {"mpi_cublas": 12e9, "nccl_cublas": 49e9}
 
 
 def gemv(case):
-    """Products of matrix and vector; cuBLAS is half as fast on a small matrix, several GPUs are on the largest.
+    """Products of matrix and vector; cuBLAS is half as fast on a small matrix, and so are several GPUs on the largest.
 
     On the host, sending a byte to another rank takes twice as long as computing with it on a core. In chunks, both are
     one phase, which takes a tenth longer. A short message takes 100 ns.
@@ -340,9 +340,9 @@ def measurements(experiment):
 def is_measured(case):
     """Whether a case fits on the machine; on ranks, only with eight threads or none, and only for some matrices."""
     fits = case.cores <= CORES and {case.ranks, case.tuning.get("gpus", 1)} <= {*RANK_COUNTS}
-    is_hybrid_of_others = "ranks" in case.tuning and case.tuning.get("threads", 8) != 8
+    has_other_threads = "ranks" in case.tuning and case.tuning.get("threads", 8) != 8
     excluded = {"mpi": (8192,), "mpi_cuda": (2048, 8192)}.get(device(case), ())
-    return fits and not is_hybrid_of_others and case.sizes.get("n") not in excluded
+    return fits and not has_other_threads and case.sizes.get("n") not in excluded
 
 
 @functools.cache

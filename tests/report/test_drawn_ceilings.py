@@ -57,22 +57,22 @@ def row(name, sizes, tuning, best, device="host"):
 
 
 @pytest.fixture
-def rates_drawn(monkeypatch):
+def panel_ceilings(monkeypatch):
     """The ceilings, {threads or GPUs: rate}, that panels of rates get, in a list; the panels aren't drawn."""
-    ceilings_drawn = []
+    ceilings_of_panels = []
     monkeypatch.setattr(
-        by_threads, "fill_rates", lambda axes, rows, at, looks, ceiling, inches: ceilings_drawn.append(ceiling)
+        by_threads, "fill_rates", lambda axes, rows, at, looks, ceiling, inches: ceilings_of_panels.append(ceiling)
     )
-    return ceilings_drawn
+    return ceilings_of_panels
 
 
-def test_a_panel_stands_under_the_ceiling_of_its_own_machine(rates_drawn):
+def test_a_panel_stands_under_the_ceiling_of_its_own_machine(panel_ceilings):
     study = SimpleNamespace(machine={"host": 1e9, "widest": 5e9}.get)
     panel = scaling.Panel("widest", [], "threads", lambda rate: {1: rate, 2: 2 * rate})
     scaling.fill(
         layout.new_figure(1).subplots(), study, panel, pd.DataFrame({"count": [1], "method": ["x"]}), "GB/s", 1
     )
-    assert rates_drawn == [{1: 5.0}]
+    assert panel_ceilings == [{1: 5.0}]
 
 
 @pytest.mark.parametrize(
@@ -83,15 +83,15 @@ def test_a_panel_stands_under_the_ceiling_of_its_own_machine(rates_drawn):
     ],
 )
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
-    name, column, factor, gpus, words, rates_drawn
+    name, column, factor, gpus, words, panel_ceilings
 ):
     """The ceiling of several GPUs is the sum of their memory bandwidths."""
     figure = draw(name, tables(name), ceilings())
-    assert rates_drawn == [{threads: factor * rates[column] for threads, rates in THREAD_CEILINGS.items()}, *gpus]
+    assert panel_ceilings == [{threads: factor * rates[column] for threads, rates in THREAD_CEILINGS.items()}, *gpus]
     assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
 
 
-LIBRARIES = {"blas", "cublas", "cuda_naive"}
+ROOFLINE_VARIANTS = {"blas", "cublas", "cuda_naive"}
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def roofline():
     inputs = tables(
         "gemm_roofline",
         (FIRST_MACHINE, SECOND_MACHINE),
-        missing_variants=tuple(sorted({*workloads.variants("gemm")} - LIBRARIES)),
+        missing_variants=tuple(sorted({*workloads.variants("gemm")} - ROOFLINE_VARIANTS)),
     )
     return draw("gemm_roofline", inputs, ceilings()), inputs
 
@@ -156,8 +156,8 @@ def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
     name, both_ceilings = f"{workload}_waterfall", ceilings()
     words = []
     monkeypatch.setattr(waterfall, "figure", lambda panels, *labels, **options: words.append(labels[:2]) or panels)
-    variants, panels = (both_ceilings, {FIRST_MACHINE: both_ceilings[SECOND_MACHINE]}), tables(name)
-    slower, faster = (times(figures.draw(name, tables=panels, ceilings=slow)) for slow in variants)
+    choices, inputs = (both_ceilings, {FIRST_MACHINE: both_ceilings[SECOND_MACHINE]}), tables(name)
+    slower, faster = (times(figures.draw(name, tables=inputs, ceilings=choice)) for choice in choices)
     assert slower[0] == pytest.approx(7 * faster[0])
     assert all(slow == fast or slow > fast for slow, fast in zip(slower, faster, strict=True))
     assert slower[1:] != faster[1:]

@@ -14,8 +14,8 @@ with theme.context():
     from ladder.report.figures import layout, marks
     figure = layout.new_figure(2)
     axes = figure.subplots()
-    found = pd.DataFrame({"method": ["openmp", "blas"] * 2, "threads": [1, 1, 2, 2], "median": [1.0, 2.0, 3.0, 4.0]})
-    marks.curves(axes, found.assign(low=found["median"] / 1.1, high=found["median"] * 1.1, converged=True), "threads")
+    times = pd.DataFrame({"method": ["openmp", "blas"] * 2, "threads": [1, 1, 2, 2], "median": [1.0, 2.0, 3.0, 4.0]})
+    marks.curves(axes, times.assign(low=times["median"] / 1.1, high=times["median"] * 1.1, converged=True), "threads")
     axes.set_title("äöü × $10^2$")
     layout.legend(figure, [layout.method_handle("openmp")])
     for suffix in ("svg", "pdf", "png"):
@@ -39,7 +39,7 @@ def settings_by_name(folder):
     return {"MATPLOTLIBRC": str(folder / "rc")}
 
 
-def settings_and_fonts_at_home(folder):
+def settings_and_style_at_home(folder):
     """Settings and a broken style in the user's home."""
     for name, content in {"matplotlibrc": RC.encode(), "stylelib/a.mplstyle": b"\xff\xfe"}.items():
         path = folder / ".config/matplotlib" / name
@@ -65,7 +65,7 @@ def other_variables(folder):
     return variables | invalid_date(folder) | {"FREETYPE_PROPERTIES": "truetype:interpreter-version=35"}
 
 
-SINGLE_SURROUNDINGS = [settings_beside, settings_by_name, settings_and_fonts_at_home, no_home, jupyter, other_variables]
+SINGLE_SURROUNDINGS = [settings_beside, settings_by_name, settings_and_style_at_home, no_home, jupyter, other_variables]
 
 
 def several_at_once(folder):

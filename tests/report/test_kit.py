@@ -294,7 +294,7 @@ def test_letters_are_white_on_dark_colours_alone():
 
 
 @pytest.mark.parametrize("places", [[1], [1, 2], [1, 2, 5.4]])
-def test_a_bar_is_as_high_whether_there_are_others(axes, places):
+def test_the_height_of_a_bar_does_not_depend_on_others(axes, places):
     bars.barplot(axes, pd.DataFrame({"y": places, "value": 1.0}), x="value", color="red")
     assert [patch.get_height() for patch in axes.patches] == pytest.approx([bars.THICKNESS] * len(places))
 
@@ -360,7 +360,7 @@ def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn
 
 
 def test_waterfalls_of_several_machines_have_one_range_of_times():
-    """A panel with more rungs is higher."""
+    """A panel with more rungs is higher; the heights follow from the constants of `waterfall`, in inches."""
     fast, slow = [rung("one", 1e-6)], [rung("one", 2e-3), rung("two", 1e-3)]
     figure = waterfall.figure({"here": ("n = 5", fast, None), "there": ("n = 5", slow, None)}, "time", "floor")
     first, other = figure.axes

@@ -52,7 +52,7 @@ AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0
         (0.9, 0.95, AT_MOST_2, "as claimed"),
         (1.9, 2.15, AT_MOST_2, "as claimed"),
         (1.9, 2.3, AT_MOST_2, "undecided"),
-        (2.05, 2.15, AT_MOST_2, "less than claimed"),  # within the margin, but wholly beyond the bound
+        (2.05, 2.15, AT_MOST_2, "less than claimed"),  # within the margin, but wholly on the wrong side of the bound
         # The interval of too few processes.
         (0.0, math.inf, AT_MOST_2, "undecided"),
         (0.0, math.inf, AT_LEAST_3, "undecided"),

@@ -49,14 +49,14 @@ def folder(monkeypatch, tmp_path):
     )
 
 
-def changed_folder(change, name="samples"):
+def change_table(change, name="samples"):
     """Change the text of a table and of its publication."""
     path = Path(f"{name}.csv")
     path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
     Path(f"{name}.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
 
 
-def messages_of():
+def error_messages():
     """The error messages on reading the changed table and its publication."""
     messages = []
     for read in (
@@ -71,7 +71,7 @@ def messages_of():
     return messages
 
 
-def test_whole_tables_are_read_alike():
+def test_a_table_and_its_publication_are_read_alike():
     tables = table_files.load(".")
     for name, frame in tables.items():
         assert len(frame) == 3
@@ -84,8 +84,8 @@ def test_whole_tables_are_read_alike():
 
 
 def test_numbers_are_read_as_they_are_written():
-    chance = random.Random(1)
-    values = [table_files.PROBE_NUMBER, *(chance.uniform(1e-7, 1e-3) for _ in range(500))]
+    generator = random.Random(1)
+    values = [table_files.PROBE_NUMBER, *(generator.uniform(1e-7, 1e-3) for _ in range(500))]
     pd.DataFrame([ROWS["samples"] | {"seconds": value} for value in values]).to_csv("samples.csv", index=False)
     assert table_files.load(".")["samples"]["seconds"].tolist() == values
 
@@ -120,8 +120,8 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
     ],
 )
 def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
-    changed_folder(change)
-    assert all(mistake in message for message in messages_of())
+    change_table(change)
+    assert all(mistake in message for message in error_messages())
 
 
 @pytest.mark.parametrize(
@@ -138,13 +138,13 @@ def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
 )
 @pytest.mark.parametrize("name", ["samples", "checks"])
 def test_what_is_published_has_rows_of_its_machine(name, change, mistake):
-    changed_folder(change, name)
+    change_table(change, name)
     with pytest.raises(LadderError, match=mistake):
         table_files.read_published(".", name, "small")
 
 
 def test_a_cell_of_several_lines_is_a_cell():
-    changed_folder(lambda text: text.replace("not measured", '"not,\nmeasured"'), "missing")
+    change_table(lambda text: text.replace("not measured", '"not,\nmeasured"'), "missing")
     assert table_files.load(".")["missing"]["why"].tolist() == ["not,\nmeasured"] * 3
 
 

@@ -18,7 +18,8 @@ LOCALES = {
 }
 
 # Variables of runtimes: those that can be set together, and the variant that they are aimed at. `{folder}` is an
-# existing folder, `{library}` a library that does nothing.
+# existing folder, `{library}` a library that does nothing, `{style}` a style of matplotlib's, `{repository}` a
+# repository of git's.
 VARIABLES = {
     "numba unoptimised": ("openmp", {"NUMBA_OPT": "0", "NUMBA_LOOP_VECTORIZE": "0", "NUMBA_ENABLE_AVX": "0"}),
     "numba without a compiler": ("openmp", {"NUMBA_DISABLE_JIT": "1"}),
@@ -79,7 +80,7 @@ FOLDERS = {
 }
 
 # Control groups, made up: the version that is mounted, the group of the process, {group: (time, period) of its quota},
-# and how many CPUs the process may use, a fraction where a quota leaves one.
+# and how many CPUs, perhaps a fraction, the quota leaves the process; None without a quota.
 GROUPS = {
     "v2, no quota": (2, "/", {"": ("max", "100000")}, None),
     "v2, a container's root": (2, "/", {"": ("100000", "100000")}, 1),

@@ -20,6 +20,7 @@ from made_up import chapters as made_chapters
 WITH_CLAIMS = [name for name, files in CHAPTERS.items() if "verdicts" in files.tables]
 # Functions that have a value only with several machines or memory nodes, or with unusual results.
 CONDITIONAL = {"other_machine", "binding_speedup", "broadcast_slowdown", "phases_over_call", "verdict_machine"}
+# What a missing value leaves in a text: a tag, None, an empty number, or punctuation after nothing.
 GAP = re.compile(r"<<|<%|%>|>>|\b(?:None|nan|inf)\b|no ?measurement|\\(?:num|qty)\{\}| [,.;:]\s|\(\)|\.\s?\.")
 NUMBER = re.compile(r"\\(?:num|qty)\{[^}]*\}(?:\{[^}]*\})?")
 VERDICT_WORDS = re.compile("(as|than) claimed|no effect|without effect|opposite|undecided|not tested")

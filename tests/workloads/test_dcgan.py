@@ -26,6 +26,7 @@ from ladder.workloads.dcgan import host as on_host
 HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("tconv")  # so its functions are compiled once
 IMAGES = (1, 2, 17, 101)
+# Tunings by name; 2 + 2 are the numbers of first and last layers.
 HOST_TUNINGS = {
     "one image at a time": {"batch": 1},
     "batches that end within": {"batch": 16, "epilogue": "separate"},
@@ -68,7 +69,7 @@ def run(problem, variant="host", **tuning):
     chain_steps([*steps.prepare, *steps.run])()
 
 
-def draw(network_values, latents, channels, layer=defined_result, swapped=()):
+def draw(network_values, latents, channels, layer=defined_result, swap_beta_and_gamma=False):
     """Pictures by the definition alone; `network_values` are in the order of a network's file."""
     numbers = iter(network_values)
 
@@ -77,7 +78,7 @@ def draw(network_values, latents, channels, layer=defined_result, swapped=()):
 
     def normalise(values):
         beta, gamma, mean, variance = (take(values.shape[-1]) for _ in range(4))
-        if swapped:
+        if swap_beta_and_gamma:
             beta, gamma = gamma, beta
         return np.maximum(gamma * (values - mean) / np.sqrt(variance + 1e-5) + beta, 0)
 
@@ -190,7 +191,7 @@ FAULTS = {
     "filter not reversed": {"layer": lambda *arguments: defined_result(*arguments, flip=False)},
     "padding of 2 and 3": {"layer": lambda *arguments: defined_result(*arguments, padding=2)},
     "third channel dropped": {"layer": drop_channel},
-    "beta and gamma swapped": {"swapped": ("beta", "gamma")},
+    "beta and gamma swapped": {"swap_beta_and_gamma": True},
     "TF32": {"layer": lambda image, weights, bias: defined_result(tf32(image), tf32(weights), bias)},
 }
 
@@ -260,6 +261,7 @@ def test_another_rounds_pictures_are_detected():
 TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
 COPY_ENGINE = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
+# The tunings that are also tested with 512 channels.
 LARGER = ("batches that end within", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
 CUDA_TUNINGS = {
     "one image at a time": {"batch": 1},
@@ -454,7 +456,7 @@ def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
 
 @pytest.mark.parametrize(("images", "batch"), [(2624, 1280), (5248, 528), (5248, 1056), (5248, 1280), (41984, 528)])
 def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
-    """By a model in which an image takes kernels 1 second and the link 1 - IDLE_SHARE seconds."""
+    """By a model in which kernels take 1 second for an image, and the link takes 1 - IDLE_SHARE seconds."""
     copies_end = kernels_end = 0
     for part in itertools.chain(*batches.tapered_groups(images, batch)):
         kernels_end += part.stop - part.start

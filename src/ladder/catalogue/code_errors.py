@@ -101,7 +101,7 @@ def wrap_mistakes(function: Callable[..., Any], signature: str, path: Path) -> C
             subject = f"`{signature}` of the workload"
             raise LadderError(f"{describe(error, subject, path)}. See docs/contracts.md.") from error
 
-    call.__dict__["is_guarded"] = True
+    call.__dict__["is_guarded"] = True  # so that `workloads.load` wraps each function once
     return call
 
 

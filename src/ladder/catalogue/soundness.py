@@ -56,7 +56,7 @@ def require_module(path: Path, optional: Collection[str] | None = None) -> None:
     """Refuse a user's module that can't be imported, or that uses names that don't exist. Raises LadderError.
 
     The same holds for the users' modules that it imports. `optional` are a variant's REQUIRES, None for another
-    module. A missing file is accepted, and so are the project's, which are checked by the tests.
+    module. A missing file is accepted, and so are the project's modules, which are checked by the tests.
     """
     if path.is_relative_to(locations.WORKLOADS) or not path.is_file():
         return

@@ -79,7 +79,7 @@ def pairs_of_sweep(words):
 
 
 def require_pairs(workload, variants, pairs, sweep):
-    """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of other names."""
+    """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of what is no tuning."""
     sizes = workloads.load(workload).SIZES
     tunings = {name: None for variant in variants for name in setup_arguments.tunings(workload, variant)}
     known = [*sizes, *tunings, "cache"]

@@ -33,7 +33,7 @@ MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
 def profile(case, files):
     """Lines on a case: its counters, and last a sentence on what bounds it. `files` are its data and its reference.
 
-    Raises LadderError if the profiler is missing or may not count.
+    Raises LadderError if the profiler is missing or isn't permitted to count.
     """
     if devices.of(case).CEILING_DEVICE == "cuda":
         return lines_on_kernels(count_kernels(case, files))
@@ -93,12 +93,13 @@ def parse_counts(text):
 def lines_on_counts(values):
     """What perf's counts say."""
     rate = values["instructions"] / values["cycles"]
-    misses, branches = (1000 * values[name] / values["instructions"] for name in ("cache-misses", "branch-misses"))
+    per_instruction = (values[name] / values["instructions"] for name in ("cache-misses", "branch-misses"))
+    misses, mispredictions = (1000 * share for share in per_instruction)
     lines = [
         f"{rate:.2f} instructions a cycle",
-        f"{misses:.2g} misses of the last cache and {branches:.2g} mispredicted branches in 1000 instructions",
+        f"{misses:.2g} misses of the last cache and {mispredictions:.2g} mispredicted branches in 1000 instructions",
     ]
-    if branches >= MANY_MISSES:
+    if mispredictions >= MANY_MISSES:
         return [*lines, "It is bound by mispredicted branches: replace branches in the innermost loops."]
     if misses >= MANY_MISSES and rate < FAST_RATE:
         return [*lines, "It is memory-bound: reuse data while they are in a cache, or move fewer bytes."]

@@ -1,6 +1,6 @@
 """What verdicts rest on: campaigns alone, in which both sides of a ratio were measured in turns.
 
-The records of an ordinary run name one, too, but each of its cases is measured by itself.
+The records of an ordinary run name a campaign, too, but each of its cases is measured by itself.
 """
 
 import copy
@@ -11,7 +11,7 @@ from ladder.report.machine_choice import replicated_machine
 from ladder.report.telling.chapter_study import NotMeasured
 from ladder.store import PUBLISHED_SUFFIX
 
-CAMPAIGN = "a campaign"  # what testing a claim needs whose sides were both measured, but in no common campaign
+CAMPAIGN = "a campaign"  # what a claim needs to be tested if both sides were measured, but in no common campaign
 
 
 def measured_ratio(chapter, claim):
@@ -59,7 +59,7 @@ def study_without_runs(study):
 
 
 def is_changed(tables, others):
-    """Whether the samples of some experiment are other ones."""
+    """Whether the samples of some experiment are another object in `others`."""
     return any(tables[name]["samples"] is not others[name]["samples"] for name in tables)
 
 

@@ -127,7 +127,7 @@ def balance_columns(all_panels):
 
 
 def fill(axes, panel, looks):
-    """A ladder's rungs from the top down, with their intervals."""
+    """Draw a ladder's rungs from the top down, with their intervals."""
     values = []
     for y, by_machine in enumerate(panel.rungs.values()):
         for machine, ratio in by_machine.items():

@@ -64,9 +64,9 @@ def parse_side(text):
 def compare(results_by_machine, a, b, is_selected):
     """([StoredVerdict], [{machine: Entry of a, ...}]) of two sides, from {machine: Results}.
 
-    The second list has, for each set of sizes, the case of side a on several machines. It is empty unless the machines
-    are selected and there are several, since their cases are compared by their medians alone. If a and b are the same
-    side, there are no verdicts. Raises LadderError if nothing can be compared.
+    The second list has, for each set of sizes, the case of side a on several machines. It is empty unless the user
+    selected the machines (`is_selected`) and there are several, since their cases are compared by their medians alone.
+    If a and b are the same side, there are no verdicts. Raises LadderError if nothing can be compared.
     """
     sides = {machine: (select(results, a), select(results, b)) for machine, results in results_by_machine.items()}
     for number, side in enumerate((a, b)):
@@ -121,7 +121,7 @@ def verdict_on(machine, a, b):
 
 
 def across_machines(sides):
-    """The entries of side a on several machines, [{machine: Entry}], one for each set of sizes of two or more."""
+    """The entries of side a on several machines, [{machine: Entry}], one for each set of sizes that these share."""
     by_sizes = {}
     for machine, (a, _) in sides.items():
         for sizes, entry in a.items():

@@ -9,12 +9,12 @@ MAX_PRINTED_SPAN = (
 
 
 def is_narrow(ratio):
-    """Whether an interval is narrow enough to be printed."""
+    """Whether the interval of a Ratio is narrow enough to be printed."""
     return ratio.low > 0 and ratio.high < MAX_PRINTED_SPAN * ratio.low
 
 
 def seconds_with_interval(ratio):
-    """A time and its interval in the same unit, which may be UNKNOWN."""
+    """A time, given as a Ratio in seconds, and its interval in the same unit, or UNKNOWN."""
     if not is_narrow(ratio):
         return f"{seconds(ratio.value)} [{UNKNOWN}]"
     scale = scale_of(ratio.value, TIME_PREFIXES)

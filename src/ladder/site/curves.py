@@ -1,4 +1,4 @@
-"""The curves of each case, such as the loss of a training by epoch, of its first process."""
+"""The curves of the first process of each case, such as the loss of a training by epoch."""
 
 from ladder.catalogue import workloads
 from ladder.site.compact import number

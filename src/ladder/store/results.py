@@ -1,4 +1,4 @@
-"""The stored results of a system: timed calls from this folder's records, published campaigns and published machines.
+"""The stored results of a system, a workload: timed calls of this folder's records, published campaigns and machines.
 
 Each case comes from one origin: its record, or else the campaigns that measured it, or else the folder of its
 machine. Nothing is built or measured; a system's rows are read without those of the other systems.

@@ -11,7 +11,7 @@ JOBS_PER_GPU = 2
 
 
 class JobResources:
-    """The resources of the jobs of a StudyPlan; `case_of` gives the case of a job's wildcards, or the largest of them.
+    """The resources of the jobs of a StudyPlan; `case_of` gives the case of a job's wildcards, of several the largest.
 
     `measuring_resources` and `describing_resources` are those of the two kinds of jobs, {name: value or function of the
     wildcards}.

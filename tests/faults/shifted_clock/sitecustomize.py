@@ -4,6 +4,6 @@ import os
 import time
 
 shift = float(os.environ.get("FAULT_CLOCK", "0"))
-seconds, nanoseconds = time.time, time.time_ns
-time.time = lambda: seconds() + shift
-time.time_ns = lambda: nanoseconds() + int(shift * 1e9)
+real_time, real_time_ns = time.time, time.time_ns
+time.time = lambda: real_time() + shift
+time.time_ns = lambda: real_time_ns() + int(shift * 1e9)

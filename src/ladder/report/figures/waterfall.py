@@ -49,8 +49,8 @@ def figure(ladders, time_label, ceiling, colours=None, max_ticks=7):
     The axis is labelled by `time_label` and the problem; `ceiling` is the label of the line. With `colours`,
     {part: colour}, the shares of a rung's parts are beside it. An axis has at most `max_ticks` ticks, 4 beside shares.
     """
-    inches, legend = heights(ladders), 0.3 + (0.15 if colours else 0)
-    figure = layout.new_figure(legend + sum(inches.values()))
+    inches, legend_height = heights(ladders), 0.3 + (0.15 if colours else 0)
+    figure = layout.new_figure(legend_height + sum(inches.values()))
     counts = dict.fromkeys(ladders, 2 if colours else 1)
     bands = layout.bands(figure, counts, max_columns=1, inches=inches, widths=WIDTH_RATIOS if colours else None)
     for name, (problem, rungs, floor) in ladders.items():
@@ -86,7 +86,7 @@ def set_common_range(panels):
 def fill(axes, rungs, floor, max_ticks):
     """Draw the rungs of a machine, the median time beside each, and the speed-up between neighbours.
 
-    The axis has at most `max_ticks` ticks.
+    The axis has at most `max_ticks` ticks; `floor` is the time at the ceiling, or None.
     """
     positions = positions_of(rungs)
     dots = pd.DataFrame(

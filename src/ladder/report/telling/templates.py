@@ -51,7 +51,7 @@ class MeasuredBlock(Extension):
         return nodes.CallBlock(self.call_method("render"), arguments, [], [choice]).set_lineno(line)
 
     def render(self, caller):
-        """The text of the first part or, if it raises NotMeasured, of the other part; in a trial of both parts."""
+        """The text of the first part or, if it raises NotMeasured, of the other part; in a trial, the texts of both."""
         if self.environment.is_trial:
             return caller(True) + caller(False)
         self.environment.depth += 1

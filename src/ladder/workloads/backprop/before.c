@@ -1,5 +1,5 @@
 /* The untuned program: the weight change alone has the loop over patterns innermost, so each iteration reads another
-   row of activations and of deltas. */
+   row of activations and of deltas. `ranpat` lists the rows of the visited patterns (network.h). */
 #include "untuned.h"
 
 void weight_change(const Network *net, long layer)

@@ -1,8 +1,8 @@
 """Back-propagation with matrix products by SciPy's BLAS, on blocks of patterns.
 
-A block's rows are gathered in the order of `ranpat`, and its activations and deltas stay in the caches until they are
-used. The output's deltas include the rate, so a product adds the block's gradient directly to dw. The variant is bound
-by the products' FLOPs, and by one pass over the images.
+A block's rows are gathered in the order of `ranpat`, in which an epoch visits the patterns, and its activations and
+deltas stay in the caches until they are used. The output's deltas include the rate, so a product adds the block's
+gradient directly to dw. The variant is bound by the products' FLOPs, and by one pass over the images.
 """
 
 from functools import partial

@@ -75,6 +75,7 @@ class Epoch:
             yield "activations", self.elementwise("sigmoid", out, w[0], out.size, self.widths[layer])
         yield from self.backward()
         for layer in range(1, self.last + 1):
+            # Here `steps` are the last changes of the weights, dw.
             steps, arguments = self.dw[layer], (self.partials[layer], self.dw[layer], self.blocks, self.widths[layer])
             momentum = real(problem.sizes["momentum"])
             yield "weight change", self.kernel("add_up", (self.widths[layer],), (32,), *arguments, momentum)

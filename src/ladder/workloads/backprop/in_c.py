@@ -1,4 +1,7 @@
-"""What the rungs in C share: the struct `Network` that their functions take, and the calls of an epoch."""
+"""What the rungs in C share: the struct `Network` that their functions take, and the calls of an epoch.
+
+network.h lists the macro blocks, such as `products` or `deltas`, and explains the fields.
+"""
 
 import ctypes
 from functools import partial

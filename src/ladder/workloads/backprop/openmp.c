@@ -1,7 +1,7 @@
 /* The loops of associativity.c on OpenMP threads. OMP_SCHEDULE schedules the loops over patterns that threads share.
    The two sums over patterns, that of the error and that of the weight changes, have several versions. `patterns_*`
    compute out and delta (patterns, width) of all layers and the error (1); `weight_change_*` compute dw
-   (fan_in + 1, fan_out) of a layer. fused.h explains FACTORED. */
+   (fan_in + 1, fan_out) of a layer. fused.h explains FACTORED, network.h explains `ranpat`. */
 #define FACTORED 1
 #include "fused.h"
 #include "rows.h"

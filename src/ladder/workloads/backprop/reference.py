@@ -92,7 +92,7 @@ def forward(weights, x, noise=None):
 
 
 def gradients(weights, x, targets, noise=None, start=None):
-    """(E, the derivatives of -E with respect to the weights of every layer) of some patterns.
+    """(the error E, the derivatives of -E with respect to the weights of every layer) of some patterns.
 
     With noise, sums over patterns begin with the values `start`, by layer, as in a program that adds to the previous
     epoch's steps.
@@ -119,7 +119,7 @@ def gradients(weights, x, targets, noise=None, start=None):
 
 
 def step(sizes, weights, steps, gradient, noise=None):
-    """(weights, steps) after an epoch, from its gradient."""
+    """(weights, steps) after an epoch, from its gradient; a step is the last change of a weight, dw."""
     steps = [
         perturb(sizes["momentum"] * old + sizes["rate"] * new, noise) for old, new in zip(steps, gradient, strict=True)
     ]

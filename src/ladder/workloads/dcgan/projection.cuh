@@ -1,7 +1,7 @@
-// The projection of latents on tensor cores, in TF32, with bias and activation. The inner dimension, LATENT, is so small
-// that storing the product dominates. A warp keeps WARP_COLUMNS columns of the weights in registers. A block computes
-// ROWS images while the next ROWS latents are copied to shared memory. The eight sums that a lane has of a row are
-// contiguous.
+// The projection of latents on tensor cores, in TF32, with bias and activation. The inner dimension, LATENT, is so
+// small that storing the product dominates. A warp keeps WARP_COLUMNS columns of the weights in registers. A block
+// computes ROWS images while the next ROWS latents are copied to shared memory. The eight sums that a lane has of a
+// row are contiguous.
 //
 // Launch: grid (columns / COLUMNS, any), block THREADS, no dynamic shared memory.
 #pragma once
@@ -34,11 +34,12 @@ __device__ __forceinline__ void load_latents(Vector (&buffer)[ROWS][LATENT_VECTO
   commit_copies();
 }
 
-// out (images, columns) = activation(latents (images, LATENT) weights (LATENT, columns) + bias (columns)), where COLUMNS
-// divides columns.
+// out (images, columns) = activation(latents (images, LATENT) weights (LATENT, columns) + bias (columns)), where
+// COLUMNS divides columns.
 //
 // With g = lane / 4 and t = lane % 4, elements t and t + 4 of a row of mma() in step s are the latent's elements
-// 8 s + 2 t and 8 s + 2 t + 1. Column g of product j is the warp's column 4 g + j. So a lane loads and stores neighbours.
+// 8 s + 2 t and 8 s + 2 t + 1. Column g of product j is the warp's column 4 g + j. So a lane's elements are
+// neighbours in memory.
 template <class Output>
 __device__ __forceinline__ void project(const float *latents, const float *weights, const float *bias,
                                         typename Output::Type *out, int images, int columns, int activation) {

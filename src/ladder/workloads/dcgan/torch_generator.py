@@ -13,8 +13,9 @@ class Generator:
     """Pictures from latents; call `load` whenever the network has changed.
 
     With a padding of 1, PyTorch's output has an additional last row and column, which must be cut off. With a padding
-    of 2 and an output padding of 1, nothing must be cut off, and of an image and filters rotated by 180 degrees the
-    output is ours, rotated likewise. So `turned` rotates the projection and all filters, and finally the pictures back.
+    of 2 and an output padding of 1, nothing must be cut off; if the image and the filters are rotated by 180 degrees,
+    the output is ours, rotated likewise. So `turned` rotates the projection and all filters, and finally the pictures
+    back.
     """
 
     def __init__(self, network, channels, dtype=torch.float32, turned=False):

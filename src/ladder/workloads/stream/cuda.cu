@@ -13,7 +13,7 @@ struct alignas(16) Vector {
 template <class OnVector, class OnElement>
 __device__ void for_each(long long count, OnVector on_vector, OnElement on_element) {
   const long long first = (long long)blockIdx.x * SPAN;
-  const long long last = first + SPAN < count ? first + SPAN : count;
+  const long long last = first + SPAN < count ? first + SPAN : count;  // one past the last element
   const long long vectors = last / WIDTH;
 #pragma unroll 4
   for (long long v = first / WIDTH + threadIdx.x; v < vectors; v += BLOCK) on_vector(v);

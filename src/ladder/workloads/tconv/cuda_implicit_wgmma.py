@@ -28,7 +28,7 @@ TILES = (
     {"bm": 128, "bn": 128, "groups": 1, "stages": 4, "parities": 1},  # for fewer images
     {"bm": 128, "bn": 64, "groups": 1, "stages": 4, "parities": 1},  # for fewer channels
     {"bm": 64, "bn": 64, "groups": 1, "stages": 4, "parities": 1},  # for few images
-    {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 2},  # for few channels, as the last one
+    {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 2},  # for few channels, like the next tiling
     {"bm": 128, "bn": 128, "groups": 1, "stages": 3, "parities": 2},
 )
 

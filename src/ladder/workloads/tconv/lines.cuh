@@ -1,4 +1,5 @@
-// Tiles in shared memory whose rows are lines of 128 bytes along the channels, as wgmma requires; other products have no bank conflicts with them.
+// Tiles in shared memory whose rows are lines of 128 bytes along the channels, as wgmma requires; other products read
+// such tiles without bank conflicts.
 #pragma once
 #include "ptx/async_copy.cuh"
 

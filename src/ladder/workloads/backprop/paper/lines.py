@@ -15,7 +15,7 @@ LOOPS = ("before", "loop_order", "contiguous", *TECHNIQUES)
 BLOCKS = {"gather": "gather", "forward": "forward pass", "products": "products", "activations": "activations"}
 BLOCKS |= {"error": "error", "deltas": "deltas", "patterns": "several blocks", "change": "weight change"}
 BLOCKS |= {"update": "update"}
-OTHER, OUTSIDE = "other", {"phase": ("to device", "to host", "flatten", "constants")}
+OTHER, OUTSIDE = "other", {"phase": ("to device", "to host", "flatten", "constants")}  # OUTSIDE: of an epoch
 SOURCES = {
     "steps": Source("host", "backprop_steps", **SIZE),
     "unoptimised": Source("host", "backprop_unoptimised", **SIZE),

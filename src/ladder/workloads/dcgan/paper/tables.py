@@ -61,7 +61,7 @@ def home(study):
 
 
 def gpus(study):
-    """Table 4: seconds by images and GPUs in the earlier study, and by its program on our ranks, cold and steady."""
+    """Seconds by images and GPUs in the earlier study's Table 4, and by its program on our ranks, cold and steady."""
     ranks = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
     counts, rows = [int(count) for count in ranks], []
     for size in earlier.IMAGE_COUNTS if len(counts) > 1 else ():

@@ -49,7 +49,7 @@ def draw(study):
 
 
 def fill(axes, device, rows, cases, sizes):
-    """The lines of a device, with a name at the end of each, and the sizes from which one is below Cholesky."""
+    """The lines of a device, with a name at the end of each, and the sizes from which a line is below Cholesky's."""
     cases = cases.assign(method=cases["variant"] + " " + cases["algorithm"])
     looks_by_name = looks_of(cases)
     marks.curves(axes, cases, "n", looks_by_name, size=9)

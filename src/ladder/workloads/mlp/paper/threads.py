@@ -38,7 +38,7 @@ def draw(study):
             speedup.plot(counts, counts, **CEILING, zorder=1)
             fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", scales.log_axis)
         speedup.set_xlabel("threads")
-    converged = all(summaries["converged"].all() for summaries in cases.values())
+    converged = all(rows["converged"].all() for rows in cases.values())
     layout.legend(figure, [Line2D([], [], **CEILING, label="ideal")], converged)
     return figure
 
