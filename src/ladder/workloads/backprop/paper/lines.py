@@ -52,7 +52,7 @@ LINES = {
     "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", "`flags=study`"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
-    "serial loops": Line("associativity", NATIVE, "threads", "the same loops for comparison", label="`flags=native`"),
+    "serial loops": Line("associativity", NATIVE, "threads", "the loops on `openmp`'s machine", label="`flags=native`"),
     "openmp": Line("openmp", SHARED_LOOPS | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line("cuda_flat", FLAT, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"),
     "cuda_kernels": Line(
