@@ -1,7 +1,7 @@
 """cuBLASLt called through ctypes: products by every algorithm that its heuristic proposes.
 
-Names in capitals are those of cublasLt.h, library_types.h and cublas_api.h; `tests/cuda/test_cublas_lt.py` compares
-their values, and the layout of the structure, with these headers.
+Names in capitals in comments are those of cublasLt.h, library_types.h and cublas_api.h;
+`tests/cuda/test_cublas_lt_bindings.py` compares their values, and the structure, with these headers.
 """
 
 from __future__ import annotations
