@@ -21,7 +21,7 @@ from scipy.linalg.blas import get_blas_funcs
 from ladder import cuda, devices
 from ladder.build import binaries, compiler, libraries
 from ladder.catalogue import traits, workloads
-from ladder.cuda import cublas, dependent_launch, gpus, tensor_map
+from ladder.cuda import clock, cublas, cublas_lt, dependent_launch, gpus, tensor_map
 from ladder.devices import mpi
 from ladder.harness import environment
 from ladder.harness.steps import Steps, chain_steps
@@ -143,6 +143,17 @@ class Library:
     __getitem__ = __getattr__
 
 
+class CublasLt(Library):
+    """cuBLASLt, which proposes an algorithm for every product."""
+
+    def __getitem__(self, name):
+        return self.propose if name == "cublasLtMatmulAlgoGetHeuristic" else getattr(self, name)
+
+    def propose(self, *arguments):
+        arguments[-1]._obj.value = 1
+        return self.result
+
+
 def cupy(log):
     """A stand-in for CuPy."""
     numbers = itertools.count()
@@ -207,6 +218,8 @@ def project_functions(log):
         (cuda, "blocks_at_once", lambda kernel, block, shared: BLOCKS_PER_MULTIPROCESSOR * MULTIPROCESSORS),
         (compiler, "ensure", lambda *arguments: "binary"),
         (cublas, "library", lambda: Library(log, "cublas", 0)),
+        (cublas_lt, "library", lambda: CublasLt(log, "cublasLt", 0)),
+        (clock, "stopwatch", lambda run: run() or 0.0),
         (tensor_map, "encode", lambda *arguments: log.add("tensor map", *arguments[1:]) or np.int32(0)),
         (dependent_launch, "launcher", lambda kernel: kernel),
         (libraries, "load", load),
@@ -219,7 +232,7 @@ def project_functions(log):
 def stand_ins(case):
     """A context with stand-ins for everything that a case's variant calls; returns their CallLog."""
     log, patch, torch_module = CallLog(), pytest.MonkeyPatch(), torch()
-    caches = (gpus.load_cupy, gpus.device_ids, cublas.handle_on)
+    caches = (gpus.load_cupy, gpus.device_ids, cublas.handle_on, cublas_lt.handle_on)
     for cached in caches:
         cached.cache_clear()
     forget_users_of(sys.modules.get("torch"))

@@ -61,6 +61,7 @@ GPU_FLOPS |= {
     "cuda_wgmma": 300e12,
     "cublas": 50e12,
     "cublas_mixed": 50e12,
+    "cublas_lt": 50e12,
 }
 PRECISION_SPEEDUPS = {"default": 1, "tf32": 6, "float16": 8, "bfloat16": 8, "tf32x3": 2}
 NAIVE_FACTORS = {"nn": 1.0, "tn": 1.1, "nt": 8.0}  # times as long, by the form of the product

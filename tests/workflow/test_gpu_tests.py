@@ -316,7 +316,7 @@ def test_pytests_report_is_counted(tmp_path):
 
 
 # Peers that use a GPU only through libraries.
-LIBRARY_PEERS = {"descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
+LIBRARY_PEERS = {"gemm/cublas_lt", "descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():

@@ -377,6 +377,11 @@ OBSERVED = {
             "math": Observed(("float16", "bfloat16", "tf32x3"), "^gemm/cublas_mixed @ "),
             "conversion": Observed({"timed": "^runs convert", "ahead": "^prepares convert"}),
         },
+        "cublas_lt": {
+            "math": Observed(
+                {"default": r"MatmulDescCreate \(&\w*, 68, 0\)", "tf32": r"MatmulDescCreate \(&\w*, 77, 0\)"}
+            )
+        },
         "c_openmp": {"threads": THREADS, **FLAGS},
     },
     "gemv": {

@@ -14,10 +14,10 @@ from ladder.catalogue import literals
 from ladder.errors import LadderError
 from ladder.report import chapters
 
-# The names of the colours in LOOKS: those of seaborn's palette `colorblind` in its order, and four more.
+# The names of the colours in LOOKS: those of seaborn's palette `colorblind` in its order, and five more.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
 # Of Paul Tol's muted scheme.
-ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933", "wine": "#882255", "teal": "#44AA99"}
+ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933", "wine": "#882255", "teal": "#44AA99", "purple": "#AA4499"}
 COLOURS = (*PALETTE, *ADDED_COLOURS)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from ladder.catalogue import workloads
 from ladder.report import ratios
 from ladder.report.figures import formats, layout, looks, marks, medians, methods, scales, theme
 from ladder.store import study
@@ -30,7 +31,7 @@ def figure(results, library):
 
 
 def points_of(frame, library):
-    """A row for each shape and precision of the library: the ratio of its time to that of the fastest variant."""
+    """A row for each shape and precision of the library: the ratio of its time to that of the fastest rung."""
     rows = []
     for _, problem in medians.problems(frame):
         cases = {(first["precision"], first["method"]): part for first, part in cases_of(problem)}
@@ -38,7 +39,9 @@ def points_of(frame, library):
             others = {
                 name: other
                 for (other_precision, name), other in cases.items()
-                if name != library and other_precision in COMPARED_PRECISIONS.get(precision, (precision,))
+                if name != library
+                and not is_peer(other)
+                and other_precision in COMPARED_PRECISIONS.get(precision, (precision,))
             }
             if method == library and others:
                 best, test_rows = study.best_and_test_rows(others)
@@ -46,6 +49,12 @@ def points_of(frame, library):
     return pd.DataFrame(rows, columns=COLUMNS).sort_values(
         "precision", key=lambda column: column.map(sort_key), kind="stable"
     )
+
+
+def is_peer(rows):
+    """Whether the rows of a case are a peer's, such as those of a second library."""
+    workload, variant = rows[["workload", "variant"]].iloc[0]
+    return bool(workloads.constants(workload, variant).get("PEER"))
 
 
 def cases_of(problem):

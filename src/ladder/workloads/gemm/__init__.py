@@ -48,6 +48,7 @@ RUNGS = {
     "cuda_wgmma": "products of warpgroups in TF32, tiles multicast to a cluster's blocks (float32)",
     "cublas": "cuBLAS, with its own choice of kernels",
     "cublas_mixed": "cuBLAS on operands in half precision, or split into two TF32 parts",
+    "cublas_lt": "peer: cuBLASLt, the fastest of ten algorithms of its heuristic",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",
 }
 SIZES = {

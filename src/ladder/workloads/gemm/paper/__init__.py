@@ -19,5 +19,6 @@ LOOKS = {  # {method: (label, colour, marker, dashes)}
     "cuda_wgmma": ("cuda_wgmma", "grey", (5, 0, 36), ""),
     "cublas": ("cublas", "blue", "p", ""),
     "cublas_mixed": ("cublas_mixed", "brown", (8, 0, 22), ""),
+    "cublas_lt": ("cublas_lt", "purple", (7, 0, 26), ""),
     "c_openmp": ("c_openmp", "brown", "v", (4, 1, 1, 1, 1, 1)),
 }

@@ -87,8 +87,7 @@ def gpu_mixed(study):
             gain = speedup(base, case) if name != "float32" else NONE
             cells = [code(name), code(study.line(name).variant), median(case), flops(case, TERA), share(case, ceiling)]
             rows.append([*cells, gain, error(study, name) or NONE])
-    head = ["Precision", "Variant", "time", "TFLOP/s", "of ceiling", "gain", "error"]
-    return latex.table("llrrrrr", head, rows)
+    return latex.table("llrrrrr", ["Precision", "Variant", "time", "TFLOP/s", "of ceiling", "gain", "error"], rows)
 
 
 def gpu_training(study):
