@@ -111,7 +111,7 @@ ROWS = {
         "tf32x3 & cublas_mixed & 1.37 milli second & 100 & -- & 2.0 x",
     ],
     ("mlp", "gpu"): ["cuda_shared & float32", "cuda_mma , TF32 & float32", " cublas & float32"],
-    ("mlp", "ladder"): ["host , blas , 12 threads & the", "cuda , cuda_mma , graph & on", "pytorch_cuda , graph &"],
+    ("mlp", "ladder"): ["host , blas , 12 threads & a batch", "cuda , cuda_mma , graph & on", "pytorch_cuda , graph &"],
     # Now `tn` takes 0.3 of the products' time, which is 0.995 of a batch of 0.76 s on one thread.
     ("mlp", "earlier"): [
         "openmp & tn & then, s & 1084 (1.0) & 569 (1.9) & 305 (3.6) & 233 (4.7) & 141 (7.7) & 143 (7.6) "
