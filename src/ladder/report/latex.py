@@ -42,7 +42,7 @@ def prose(text):
 
 
 def number(value, count=3):
-    """A number, with an exponent below 1e-3 and from 1e5."""
+    """A number with `count` significant digits, with an exponent below 1e-3 and from 1e5."""
     if value and not 1e-3 <= abs(value) < 1e5:
         mantissa, exponent = f"{value:.{count - 1}e}".split("e")
         return f"\\num{{{mantissa}e{int(exponent)}}}"
