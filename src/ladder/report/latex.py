@@ -82,9 +82,9 @@ def rate(value, kind, count=3):
     return f"\\qty{{{digits(value / scale, count)}}}{{{prefix}{RATE_UNITS[kind]}}}"
 
 
-def memory(count):
-    """Bytes as GiB."""
-    return f"\\qty{{{digits(count / 2**30)}}}{{\\gibi\\byte}}"
+def memory(size):
+    """A size in bytes as GiB."""
+    return f"\\qty{{{digits(size / 2**30)}}}{{\\gibi\\byte}}"
 
 
 def enumeration(items):
