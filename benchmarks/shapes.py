@@ -44,7 +44,7 @@ FORMS = {"gemm": ("nn", "tn", "nt"), "gemv": (None,)}
 DTYPES = ("float64", "float32")
 MAX_SIDE = 2**18
 MAX_BYTES = {"host": 2**28, "cuda": 2**32}  # of all arrays
-FLOPS_LIMITS = {"host": (1e6, 1e10), "cuda": (1e8, 1e12)}  # of a product; below, a call's overhead is compared
+FLOPS_LIMITS = {"host": (1e6, 1e10), "cuda": (1e8, 1e12)}  # of a product; below these, a call's overhead is compared
 MIN_BYTES = 2**20  # of a matrix of gemv
 SHORT_SIDE = 32  # a side up to this length is short
 WORST_COUNT = 10  # of the shapes that are printed
@@ -88,7 +88,7 @@ def is_within_limits(workload, device, sides, itemsize):
 
 
 def measure(workload, device, sizes, tuning, limits):
-    """The Result of a shape; `tuning` is the library's. Raises LadderError if a case can't be measured."""
+    """The Result of a shape; `tuning` is the library's, `limits` the ranking's. Raises LadderError if that fails."""
     ranking = Ranking(cases := contenders(workload, device, sizes, tuning), cases[0], limits)
     report = Sentences()
     with hold_machine(*cases):
@@ -183,7 +183,7 @@ def main():
     parser.add_argument("--seed", type=int, nargs="+", required=True, help="of the shapes")
     parser.add_argument("--workload", choices=FORMS, default="gemm", help="default: gemm")
     parser.add_argument("--device", choices=MAX_BYTES, default="host", help="default: host")
-    parser.add_argument("--count", type=int, default=24, help="shapes of a seed (default: 24)")
+    parser.add_argument("--count", type=int, default=24, help="number of shapes per seed (default: 24)")
     parser.add_argument("--threads", type=int, default=1, help="on the host (default: 1)")
     parser.add_argument("--math", choices=("default", "tf32"), default="default", help="of products on a GPU")
     parser.add_argument("--csv", help="write a row for each shape to this CSV file")

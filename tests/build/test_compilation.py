@@ -134,7 +134,7 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
 
 
 def test_a_note_is_valid_until_numba_changes(monkeypatch):
-    started, numba = [], ["2.0"]
+    started, version = [], ["2.0"]  # version[0] is that of Numba
 
     class FakeWorker:
         def __init__(self, case, protocol, prelude):
@@ -150,9 +150,9 @@ def test_a_note_is_valid_until_numba_changes(monkeypatch):
             pass
 
     monkeypatch.setattr(precompiling, "Worker", FakeWorker)
-    monkeypatch.setattr("importlib.metadata.version", lambda name: numba[0])
+    monkeypatch.setattr("importlib.metadata.version", lambda name: version[0])
     notes = []
-    for numba[0] in ("2.0", "2.0", "3.0", "1.0"):
+    for version[0] in ("2.0", "2.0", "3.0", "1.0"):
         notes.append(precompile(product(m=99), configuration.protocol({})))
     assert [note["compiled"] for note in notes] == [1, 1, 2, 3]
     assert [note["state"]["numba"] for note in notes] == ["2.0", "2.0", "3.0", "1.0"]

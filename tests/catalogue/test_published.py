@@ -41,20 +41,20 @@ def test_a_published_artefact_is_unpacked_unchanged(contents):
     assert "numpy" in about["libraries"]
 
 
-def truncate(path, text):
-    path.write_bytes(path.read_bytes()[:-40])
+def truncate(archive, checksum):
+    archive.write_bytes(archive.read_bytes()[:-40])
 
 
-def change(path, text):
-    path.write_bytes(lzma.compress(b"another network"))
+def change(archive, checksum):
+    archive.write_bytes(lzma.compress(b"another network"))
 
 
-def remove_checksum(path, text):
-    text.unlink()
+def remove_checksum(archive, checksum):
+    checksum.unlink()
 
 
-def empty_checksum(path, text):
-    text.write_text("\n")
+def empty_checksum(archive, checksum):
+    checksum.write_text("\n")
 
 
 FAULTS = [

@@ -9,14 +9,14 @@ from cluster import slurm as virtual_slurm
 from conftest import ROOT, Study
 from ladder.planning.targets import SITE_VARIABLE
 
-# Of the 4000 MB of a virtual node, so that a node has room for one job.
+# A job takes `memory` of the 4000 MB of a virtual node, so that a node has room for one job.
 NODES = {"partition": "cpu", "machine": "cluster-cpu", "cores": 2, "memory": 3000, "minutes": 10}
 
 
 # Of the package, not the session: Slurm ends with the last of these tests, and disturbs no other.
 @pytest.fixture(scope="package")
 def slurm():
-    """A Slurm of four virtual nodes; a machine has one at a time."""
+    """A Slurm of four virtual nodes; only one runs on a machine at a time."""
     try:
         with virtual_slurm.run_slurm() as running_slurm:
             yield running_slurm

@@ -40,7 +40,7 @@ def test_job_without_a_partition_is_for_cpus(slurm):
 
 def test_each_gpu_is_given_to_one_job(slurm):
     ask = ["-p", "gpu", "--gpus=1", "-c", "1", "--mem=100", "--wrap", "echo $CUDA_VISIBLE_DEVICES; sleep 2"]
-    jobs = [slurm.wait_until_ended(slurm_job) for slurm_job in [slurm.submit(*ask), slurm.submit(*ask)]]
+    jobs = [slurm.wait_until_ended(number) for number in [slurm.submit(*ask), slurm.submit(*ask)]]
     assert sorted(job.nodes for job in jobs) == [["g1"], ["g2"]]
     assert [slurm.output_of(job.id) for job in jobs] == ["0\n", "0\n"]
 

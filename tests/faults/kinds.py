@@ -35,14 +35,14 @@ class Trial:
     number: int
     seed: int
     study: object
-    base: object
+    base: object  # the study without faults, of which `study` is a copy
     random: random.Random
     kind: str = ""
     log: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
     may_print_traceback: bool = False  # a traceback is no mistake: Python itself may run out of memory
     damaged: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
-    # Its run may end without a message: its head, Snakemake's main process, was killed or interrupted.
+    # A run may end without a message: its head, Snakemake's main process, was killed or interrupted.
     is_killed: bool = False
     clean_up: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
     changed_records: set = field(default_factory=set)  # records that needn't stay as they were
@@ -366,7 +366,7 @@ def redirect(handler):
 
 
 def mirror(trial):
-    """A mirror that is dead or lies; for a half of the faults another one is sound."""
+    """A mirror that is dead or lies; in half of the trials, a sound one follows it."""
     answer_kind = trial.random.choice(["is dead", *sorted(ANSWERS)])
     delete_results(trial, "the data")
     folder = trial.folder / "mirror"

@@ -5,6 +5,7 @@ import pytest
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description
 
+# Lines of a process's file `cgroup`, in versions 1 and 2 of the interface.
 V1 = "4:memory:/a\n1:cpu,cpuacct:{}\n"
 V2 = "0::{}\n"
 

@@ -411,32 +411,32 @@ def test_an_edit_of_a_cases_code_changes_its_plan(monkeypatch):
 
 def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tmp_path = tmp_path / "results/published"
-    tmp_path.mkdir(parents=True)
-    (tmp_path / "box").mkdir()
-    (tmp_path / "box/machine.json").touch()
-    (tmp_path / "empty").mkdir()
+    folder = tmp_path / "results/published"
+    folder.mkdir(parents=True)
+    (folder / "box").mkdir()
+    (folder / "box/machine.json").touch()
+    (folder / "empty").mkdir()
     cpu = {"Model name": "a CPU", "Vector units": "none"}
     about = {"system": "Linux", "python": "3", "cpu": cpu, "cores": 1, "memory": 1, "cache_bytes": 1, "gpus": []}
     for campaign, machine in {"a": "box", "b": "other"}.items():
-        (tmp_path / "campaigns" / campaign).mkdir(parents=True)
+        (folder / "campaigns" / campaign).mkdir(parents=True)
         note = {"machine": machine, "description": about | {"libraries": {}}, "campaign": {"name": campaign}}
-        (tmp_path / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
+        (folder / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
     assert plan.published_names(["all"]) == ["box", "campaigns/a", "campaigns/b"]
     assert plan.published_names(["box"]) == ["box", "campaigns/a"]
     assert plan.published_names(["other"]) == ["campaigns/b"]
     assert plan.published_names(["none"]) == []
-    own = tmp_path.parent / "campaigns/b"
-    own.mkdir(parents=True)
+    measured_here = tmp_path / "results/campaigns/b"
+    measured_here.mkdir(parents=True)
     assert plan.published_names(["none"]) == []
-    (own / "campaign.json").touch()  # it was measured here
+    (measured_here / "campaign.json").touch()
     assert plan.published_names(["none"]) == ["campaigns/b"]
     assert plan.published_names(["box"]) == ["box", "campaigns/a", "campaigns/b"]
     with pytest.raises(LadderError, match="No measurements are published for empty; results/published has box"):
         plan.published_names(["box", "empty"])
-    monkeypatch.setenv(published.PROJECT_VARIABLE, str(tmp_path.parents[1]))
-    (tmp_path.parents[1] / "own/results/published/box").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path.parents[1] / "own")
+    monkeypatch.setenv(published.PROJECT_VARIABLE, str(tmp_path))
+    (tmp_path / "own/results/published/box").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "own")
     Path("results/published/box/machine.json").touch()
     assert plan.published_names(["all"]) == ["box", "campaigns/a", "campaigns/b"]
     assert published.path_of("box/machine.json") == Path("results/published/box/machine.json")

@@ -80,7 +80,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
         ("allocation failure: Invalid qos specification", "Slurm refuses jobs for the nodes `cpu` of site.yaml: Inv"),
     ],
 )
-def test_a_slurm_that_can_not_be_reached_is_not_a_refusal(message, start, monkeypatch):
+def test_a_slurm_that_can_not_be_reached_is_told_from_a_refusal(message, start, monkeypatch):
     described = site.validate(
         {"nodes": {"cpu": {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 1}}}, "site.yaml"
     )

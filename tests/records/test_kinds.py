@@ -18,7 +18,7 @@ def description(cpu=ZEN4, cores=2, gpus=()):
 
 @pytest.fixture(autouse=True)
 def published_folder(monkeypatch, tmp_path):
-    """What is published of the machine `box`: with another CPU in a folder of its own, and in a campaign."""
+    """What is published of the machine `box`: a folder of its own, whose path is returned, and a campaign."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(kinds.documents, "read", lambda path, kind: json.loads(path.read_text()))
     for name in ("box", "campaigns/box_1"):

@@ -9,7 +9,7 @@ from ladder.report import chapter_code, chapters, figures
 from ladder.report.telling import templates
 from ladder.report.telling.chapter_study import NotMeasured
 
-LINE = 'def fails(study, *arguments):\n    return {}["bytes_"]\n'
+CODE = 'def fails(study, *arguments):\n    return {}["bytes_"]\n'
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def function(tmp_path):
     """The function of a file `code.py`, whose line 2 raises KeyError, with the path of the file."""
     path = tmp_path / "code.py"
     names = {}
-    exec(compile(LINE, path, "exec"), names)
+    exec(compile(CODE, path, "exec"), names)
     return names["fails"], path
 
 
@@ -54,7 +54,7 @@ def test_a_mistake_in_a_claim_names_the_line(function, monkeypatch):
 
 @pytest.mark.parametrize("is_own", [True, False])
 def test_a_mistake_in_a_text_names_the_line_of_the_code_and_of_the_text(function, is_own, tmp_path, monkeypatch):
-    """Another chapter's function, too."""
+    """The function may be another chapter's."""
     fails, path = function
     monkeypatch.setattr(chapters, "chapters", lambda: [chapters.Chapter("gemm", path.parent, 1, "On gemm", ())])
     template = (path.parent if is_own else tmp_path / "other") / "text.tex"

@@ -13,7 +13,7 @@ from ladder.store.study import Study
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
-CEILINGS = "ceiling_"
+CEILINGS = "ceiling_"  # with which the names of experiments on ceilings begin
 
 
 @functools.cache
@@ -59,9 +59,9 @@ def matters(case, campaign, full_statements):
 @pytest.mark.slow
 def test_one_campaign_decides_every_claim():
     answers = {name: chapter.verdicts(name, study()) for name in made_chapters.WORKLOADS}
-    undecided = {key for verdicts in answers.values() for key, verdict in verdicts.items() if verdict == "not tested"}
+    untested = {key for verdicts in answers.values() for key, verdict in verdicts.items() if verdict == "not tested"}
     assert sum(map(len, answers.values())) > 100
-    assert undecided <= made_chapters.UNTESTED_CLAIMS
+    assert untested <= made_chapters.UNTESTED_CLAIMS
 
 
 @pytest.mark.exhaustive
@@ -89,6 +89,6 @@ def test_every_case_of_the_claims_matters():
 
 
 def is_extra(measurement):
-    """Whether it limits what others may measure, or has the earlier study's threads, which decide on fewer cores."""
+    """Whether a measurement sets ceilings, or has the earlier study's threads, which decide on fewer cores."""
     case = measurement.case
     return measurement.experiment.startswith(CEILINGS) or (case.workload == "mlp" and case.threads in (6, 24))

@@ -57,8 +57,8 @@ def test_every_machine_is_named_and_a_method_has_one_colour_everywhere(name):
     require_in_bounds(figure)
     text = " ".join(" ".join(visible_texts(figure)).split())
     for machine in MACHINES[:1] if figures.workload(name) in SELECTIVE_CHAPTERS else MACHINES:
-        name = layout.mark_published(machine)
-        assert name in text or name.replace("-", "- ") in text
+        machine_name = layout.mark_published(machine)
+        assert machine_name in text or machine_name.replace("-", "- ") in text
     assert HOLLOW_LABEL not in text
     colours = {look.label: look.colour for look in map(looks.look, methods.looks())}
     for legend in figure.legends:
@@ -218,7 +218,7 @@ def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
     assert "gemv_phases" not in figures.drawable(["gemv_mpi"])
 
 
-def test_a_caption_of_the_report_has_code_as_code_and_no_sign_that_means_something(monkeypatch):
+def test_a_caption_of_the_report_has_code_as_code_and_escapes_other_markup(monkeypatch):
     monkeypatch.setattr(figures, "constants", lambda name: {"CAPTION": "`a_b*`\n  of c_d * e|f\\ by `g`."})
     assert figures.caption("any") == r"``a_b*`` of c\_d \* e\|f\\ by ``g``."
 

@@ -111,6 +111,7 @@ def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(rows, samples):
         slower, other = (medians.loc[row.machines].xs(case, level="key") for case in cases)
         counts = [processes.loc[row.machines].xs(case, level="key") for case in cases]
         logarithms = np.log(slower / other).dropna()
+        # 10 processes, 3 campaigns and 8 values are those of ladder.statistics.campaigns.
         is_full = (np.minimum(*counts) >= 10).reindex(logarithms.index)
         logarithms = logarithms[is_full] if is_full.sum() >= 3 else logarithms
         assert len(logarithms) == row.campaigns
@@ -155,7 +156,7 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published_study, rows
         assert re.search(r"detectable: |too few processes|differ too much", verdict_table.cells(claim)[-1]), claim.key
 
 
-def test_what_jumps_to_the_eye_is_remarked_of_products_of_matrix_and_vector(published_study):
+def test_the_text_of_gemv_remarks_on_broadcasts_and_on_phases(published_study):
     """The text says that a broadcast is slow, and that phases add up to more than the call."""
     ask = functions.template_names(chapter_study.study_of_chapter("gemv", published_study))
     assert ask["machine"]("host").endswith(r"\published{}")

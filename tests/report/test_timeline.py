@@ -13,6 +13,7 @@ def rows_of(*rows):
     return pd.DataFrame(rows, columns=["lane", "name", "start", "end"])
 
 
+# Batches 1 and 2, whose copies begin when they are computed: only the first copy is hidden.
 HIDDEN = rows_of(
     ("compute", "1", 0.001, 0.003),
     ("compute", "2", 0.003, 0.005),

@@ -197,7 +197,7 @@ RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES, Spread(3, 0.01, 0.02, 10))
     ],
 )
 def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
-    claim = AnsweredClaim("key", r"text of \num{3}", "a card", r"since \emph{so}", answer, "2.1", False)
+    claim = AnsweredClaim("key", r"text of \num{3}", "a GPU", r"since \emph{so}", answer, "2.1", False)
     expected = {"chapter": "gemm", "group": "numbers", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
     expected |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "as claimed", "detectable": None, "cause": "since so"}
     expected |= {"place": "2.1", "campaigns": 3, "processes": 10, "within": 0.01, "between": 0.02, "converged": False}

@@ -37,7 +37,7 @@ class Answer:
     description: dict = field(default_factory=dict)
 
     def sentence(self):
-        """The sentence that ended it. A traceback isn't one."""
+        """The sentence that ended the probe. A traceback isn't one."""
         assert "Traceback" not in self.text, self.text
         sentence = re.search(r"^ladder[ \w]*: (.*)", self.text, re.MULTILINE)
         assert sentence, self.text
@@ -74,7 +74,7 @@ def run_probe(folder, *arguments, variables=None, python=None, path=()):
 
 
 def source_path(folder):
-    """A path of a study's packages for PYTHONPATH, which no colon may be in: an installed package needs none."""
+    """A path of a study's packages for PYTHONPATH, which can't hold a colon: a link replaces a folder that has one."""
     if os.pathsep not in str(folder):
         return f"{folder}/src"
     link = Path(str(folder).partition(os.pathsep)[0]).parent / "code"
@@ -107,7 +107,7 @@ def make(folder):
 
 
 def collect(folder):
-    """Collect the tables of a figure from what is published: all of it is the same in every study."""
+    """Collect the tables of a figure from published measurements, which are the same in every study."""
     plan = folder / "plan.json"
     for experiment in ("mlp_accuracy",):
         plan.write_text(json.dumps({"experiment": experiment, "cases": []}), encoding="utf-8")

@@ -20,8 +20,9 @@ from surroundings import cells, matrix_study
 pytestmark = [pytest.mark.slow, pytest.mark.surroundings]
 # Where the C library's sources of locales lie.
 LOCALE_SOURCES = Path("/usr/share/i18n/locales")
-# Programs whose text is read, and a word of it that a translation changes.
-TRANSLATED = {"lscpu": "s/Model name:/Modellname:/; s/^Flags:/Markierungen:/"}  # a wrapper of gcc is another compiler
+# Programs whose text is read, and a word of it that a translation changes; not gcc: a wrapper of it is another
+# compiler.
+TRANSLATED = {"lscpu": "s/Model name:/Modellname:/; s/^Flags:/Markierungen:/"}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +43,7 @@ def require_same(answer, baseline, *excluded_keys):
 
 
 def record_differences(answer, baseline):
-    """What differs between the record in an answer, if there is one, and that of the same variant's."""
+    """What differs between the record in an answer, if there is one, and the plain record of the same variant."""
     if "record" not in answer.description:
         return []
     records = [plain_answer.description["record"] for plain_answer in baseline[2].values()]
@@ -173,7 +174,8 @@ def target(baseline):
     return record.path_of(baseline[1]["label"], key)
 
 
-# Functions that put a copy into a state of git; GIT has each with the origins, (commit, dirty), that are right then.
+# Functions that put a copy into a state of git; GIT has each with the origins, (commit,
+# dirty), that are right then; the commit True is the study's.
 def clean(folder):
     return {}
 
@@ -306,7 +308,7 @@ def test_a_lock_that_cannot_be_written_is_a_sentence(baseline, tmp_path):
 
 @contextmanager
 def holder(path, text):
-    """A process that holds a lock for as long as this lasts."""
+    """A process that holds a lock as long as the context lasts."""
     code = (
         "import fcntl, sys, time; file = open(sys.argv[1], 'a+'); fcntl.flock(file, fcntl.LOCK_EX); "
         "file.truncate(0); file.write(sys.argv[2]); file.flush(); print('held', flush=True); time.sleep(600)"
@@ -392,7 +394,7 @@ def test_a_quota_of_a_real_control_group(quota, inner, baseline):
             group.rmdir()
 
 
-# A hierarchy that is made up is mounted over the real one, and the kernel's words on it over its own.
+# A made-up hierarchy is mounted over the real one, and files that describe it over the kernel's.
 MADE_UP = """
 mount --bind {home}/cgroup /proc/$$/cgroup
 mount --bind {home}/groups /sys/fs/cgroup
@@ -423,7 +425,7 @@ def test_a_made_up_control_group(name, baseline, tmp_path):
 
 
 def require_quota(baseline, cpus, enter, *wrapper):
-    """The label counts the CPUs of a quota; what is timed with less than it works on is refused, or it is said."""
+    """The label counts the CPUs of a quota; a case that needs more CPUs is refused or reported."""
     command = f"{enter}\nexec {sys.executable} {matrix_study.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
     done = subprocess.run(
         [*wrapper, "sh", "-e", "-c", command],

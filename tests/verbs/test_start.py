@@ -47,7 +47,7 @@ def exit_code(monkeypatch):
 
 def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):
     for name in ("argparse", "json", "numbers", "random"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit(\x27from the working folder\x27)")
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('from the working folder')")
     line = [sys.executable, "-m", "ladder", "measure", "--help"]
     variables = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     assert "usage" in subprocess.run(line, cwd=tmp_path, env=variables, capture_output=True, text=True).stdout

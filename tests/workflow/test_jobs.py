@@ -81,11 +81,11 @@ def test_a_job_that_describes_a_node_gets_all_of_it():
 
 
 def test_a_verb_replaces_its_shell_and_is_found_in_a_folder_with_a_blank():
-    folder = Commands(is_on_cluster=False, is_deployed=False)
-    assert folder.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
-    assert folder.on_node("list") == folder.ladder("list")
-    assert Commands(is_on_cluster=True, is_deployed=False).ladder("list") == folder.ladder("list")
-    line = folder.module("this.that --flag")
+    commands = Commands(is_on_cluster=False, is_deployed=False)
+    assert commands.ladder("list") == 'exec  "$LADDER_PYTHON" -m ladder list '
+    assert commands.on_node("list") == commands.ladder("list")
+    assert Commands(is_on_cluster=True, is_deployed=False).ladder("list") == commands.ladder("list")
+    line = commands.module("this.that --flag")
     assert shlex.split(line) == ["exec", "$LADDER_PYTHON", "-m", "this.that", "--flag"]
 
 

@@ -1,4 +1,4 @@
-"""The ratios that claims of chapters are about and the verdicts on them, as made-up times say, and others of others."""
+"""The ratios and the verdicts of the chapters' claims are those of made-up times; other times give other verdicts."""
 
 import pytest
 
@@ -6,8 +6,8 @@ import chapter
 from ladder.report import verdict_table
 from made_up import chapters as made_chapters
 
-FORMS, BATCH = ("nn", "tn", "nt"), 1.5196e9 / 50e9 / 3.8
-# How often rates of elementary kernels of descent rise by the rule, from N = 64 to 256, that of `init` from 256 to 512.
+FORMS, BATCH = ("nn", "tn", "nt"), 1.5196e9 / 50e9 / 3.8  # BATCH: seconds of a batch of `mlp`
+# Factors by which made-up rates of elementary kernels rise from n = 64 to 256, and that of `init` from 256 to 512.
 RATE_RATIOS = {"vecsum": 4 * (2e6 + 4 * 64) / (2e6 + 4 * 256), "init": 4 * (2e6 + 4 * 256**2) / (2e6 + 4 * 512**2)}
 RATE_RATIOS["matrices"] = (2 * 256**2 + 256 * 85) / (2 * 64**2 + 64 * 9) * (2e6 + 4 * 64**2) / (2e6 + 4 * 256**2)
 SERIAL_SECONDS = 2 / 2**0.25  # seconds of the loops of back-propagation on one thread; on four, 0.3
@@ -110,7 +110,7 @@ def test_the_claims_are_decided_as_the_times_say(workload):
     assert {key: cause for key, cause in causes.items() if not cause.startswith(CAUSES[workload][key])} == {}
 
 
-# Times that fall just short of what is claimed, or that turn it round: of these variants, so many times as long.
+# (workload, claim, its verdict if the times of a variant are multiplied by a factor, this variant, the factor).
 OTHER_VERDICTS = [
     ("backprop", "loop-order", "less than claimed", "before", 0.8),
     ("backprop", "whole", "as claimed", "associativity", 1.1),

@@ -153,8 +153,8 @@ def test_phases_beyond_the_call_are_not_drawn_and_lines_named_as_the_code_does()
     shown = tables("gemv_phases")
     sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
     assert [bool(axes.patches) for axes in sent] == [True, True]
-    for parts_of in shown.values():
-        parts_of["samples"].loc[parts_of["samples"]["phase"] != "total", "seconds"] *= 3
+    for frames in shown.values():
+        frames["samples"].loc[frames["samples"]["phase"] != "total", "seconds"] *= 3
     figure = draw("gemv_phases", shown)
     assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
     scaling = {*visible_texts(draw("gemv_scaling", tables("gemv_scaling")))}
@@ -223,7 +223,7 @@ def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
         assert residuals.min_after_jump(None, "cg", 10) == expected
 
 
-def test_solves_of_two_tolerances_have_none_and_no_steps():
+def test_without_a_common_tolerance_of_solves_there_are_no_steps_to_it():
     solves = full_study("descent").tables["descent_solution"]["samples"]
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
     ask = text_functions("descent", change_samples("descent", "descent_solution", mixed))

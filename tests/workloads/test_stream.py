@@ -22,7 +22,7 @@ LENGTHS = [1, 17, 65537, 131072]
 
 
 def run(kernel, elements, dtype):
-    """A problem that the variant has solved; its output was NaN before."""
+    """A problem that the variant `openmp` has solved; its output was NaN before."""
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": elements, "dtype": dtype})
     problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), emulator.guarded_host())
     stream.fill(problem.inputs, sizes, 1, None)

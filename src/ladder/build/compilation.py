@@ -115,7 +115,7 @@ def load_numba(case: Case) -> None:
 
 
 def compilation_counter(case: Case) -> Callable[[], int]:
-    """A function that returns the number of functions compiled by Numba since, without those loaded from its cache."""
+    """A function that counts the functions compiled by Numba since this call, without those loaded from its cache."""
     if not is_needed(case):
         return lambda: 0
     from numba.core import event

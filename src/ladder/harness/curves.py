@@ -17,7 +17,10 @@ MAX_POINTS = 200  # of a curve in a record
 
 
 def validate(points: Any, case: Case, names: Sequence[str]) -> list[dict[str, float]]:
-    """The points as built-in numbers. Raises LadderError unless each point has exactly these names and is finite."""
+    """The points as built-in numbers. Raises LadderError unless each point has exactly these names and is finite.
+
+    No name may be that of a size or a tuning.
+    """
     if clashes := {*case.sizes, *case.tuning} & set(names):
         raise LadderError(
             f"CURVE of {case.workload} has {', '.join(sorted(clashes))}, which is a size or tuning of {case.key}: "

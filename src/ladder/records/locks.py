@@ -158,7 +158,7 @@ def try_hold_files(open_files: Callable[[], list[io.FileIO]]) -> Iterator[list[i
     files = open_files()
     try:
         is_free = all(lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) for file in files) and all(map(is_linked, files))
-        if not is_free:  # if it kept one, this process would later block itself
+        if not is_free:  # if it kept one file locked, this process would later block itself
             release(files)
         yield files if is_free else None
     finally:

@@ -42,7 +42,7 @@ def prose(text):
 
 
 def number(value, count=3):
-    """A number, with an exponent below 1e-3 and from 1e5."""
+    """A number with `count` significant digits, with an exponent below 1e-3 and from 1e5."""
     if value and not 1e-3 <= abs(value) < 1e5:
         mantissa, exponent = f"{value:.{count - 1}e}".split("e")
         return f"\\num{{{mantissa}e{int(exponent)}}}"
@@ -82,9 +82,9 @@ def rate(value, kind, count=3):
     return f"\\qty{{{digits(value / scale, count)}}}{{{prefix}{RATE_UNITS[kind]}}}"
 
 
-def memory(count):
-    """Bytes as GiB."""
-    return f"\\qty{{{digits(count / 2**30)}}}{{\\gibi\\byte}}"
+def memory(size):
+    """A size in bytes as GiB."""
+    return f"\\qty{{{digits(size / 2**30)}}}{{\\gibi\\byte}}"
 
 
 def enumeration(items):

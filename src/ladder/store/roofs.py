@@ -3,8 +3,8 @@
 A case's rate is the QUANTILE over its processes of the rates of their median calls, so that a single fast sample or
 process sets no ceiling.
 
-For a published machine they cover all of its measurements; for the machine of this build only its ceiling experiments,
-so that a figure depends on no other experiments than these and its own (the verb `roofs`).
+For a published machine the ceilings cover all of its measurements; for the machine of this build only its ceiling
+experiments, so that a figure depends on no other experiments than these and its own (the verb `roofs`).
 
 The ceiling of arithmetic is the best rate of all matrix products, warm or cold, for each precision and number of
 threads; precisions are separate, because TF32 is faster than float32. The ceiling of bandwidth is the best cold rate

@@ -34,7 +34,7 @@ def isolate_matplotlib():
 
 @contextlib.contextmanager
 def without_source_date():
-    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a file; the command line has already removed it."""
+    """Hide SOURCE_DATE_EPOCH, by which matplotlib dates a file; only `ladder` itself removes it at its start."""
     date = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         yield
@@ -44,5 +44,5 @@ def without_source_date():
 
 
 def keep_own_fonts(manager, folder):
-    """Restrict matplotlib's font manager to the fonts that come with matplotlib."""
+    """Restrict matplotlib's font manager to the fonts that come with matplotlib, in `folder`."""
     manager.ttflist = [font for font in manager.ttflist if Path(font.fname).is_relative_to(folder)]

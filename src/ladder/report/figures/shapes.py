@@ -21,7 +21,7 @@ def figure(results, library):
         points = points_of(frame[frame["machine"] == name], library)
         parts = points.groupby("precision", sort=False)
         if len(points):
-            panels[name] = [(precision, part, limits(points)) for precision, part in parts]
+            panels[name] = [(precision, part, axis_limits(points)) for precision, part in parts]
     if not panels:
         return layout.empty("products of random shapes")
     drawing, _ = layout.panels(panels, fill, 1.9, 0.4)
@@ -67,16 +67,16 @@ def sort_key(precision):
     return -int(precision.strip("abcdefghijklmnopqrstuvwxyz") or 0)
 
 
-def limits(points):
+def axis_limits(points):
     """The limits of both axes, the same in all panels of a machine: (FLOPs, ratios)."""
-    ends = points["flops"].min() / 1.5, points["flops"].max() * 1.5
-    return ends, (min(points["ratio"].min(), 0.5) / 1.1, max(points["ratio"].max(), 2) * 1.1)
+    work_limits = points["flops"].min() / 1.5, points["flops"].max() * 1.5
+    return work_limits, (min(points["ratio"].min(), 0.5) / 1.1, max(points["ratio"].max(), 2) * 1.1)
 
 
-def fill(axes, precision, points, ends):
+def fill(axes, precision, points, limits):
     """Draw the points of a panel, the line of equal times, and in the title the geometric mean."""
-    scales.log_axis(axes.xaxis, ends[0], formats.scientific, max_ticks=6)
-    scales.log_axis(axes.yaxis, ends[1])
+    scales.log_axis(axes.xaxis, limits[0], formats.scientific, max_ticks=6)
+    scales.log_axis(axes.yaxis, limits[1])
     axes.axhline(1, color=theme.DARK, linewidth=0.8)
     names = dict.fromkeys(points["method"])
     marks.mark(axes, points, "flops", "ratio", {name: looks.look(name) for name in names})

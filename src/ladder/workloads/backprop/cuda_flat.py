@@ -3,7 +3,7 @@
 A thread computes a unit of a pattern, or a weight's sum over all patterns, from global memory. It computes the index of
 every access: `walk` sums the sizes of the layers below, as the study did; `offsets` looks up the layer's start. The
 weight change is latency-bound: it has few threads, each of which waits for its loads pattern by pattern. The products
-are bound by the index arithmetic and by the caches, which load two elements per term.
+are bound by the index arithmetic and by the caches, which load two elements per term. Macro blocks: see network.h.
 """
 
 from functools import partial

@@ -1,8 +1,8 @@
-// A layer in the eleven kernels; template parameters select the memory space of scalars and that of tables.
+// A layer in the eleven kernels (cuda_kernels.py); template parameters select the memory spaces of scalars and tables.
 #pragma once
 #include "flat.cuh"
 
-// Integers in memory or behind a texture: ranpat (count) or widths (layers).
+// Integers in memory or behind a texture: ranpat (count), the rows of the visited patterns, or widths (layers).
 union Table {
   const void *memory;
   cudaTextureObject_t texture;

@@ -5,8 +5,8 @@ thread copies the operands' tiles to `stages` buffers with the Tensor Memory Acc
 TF32, and runs ahead of the warpgroups, across tiles. The blocks of a `cluster` multicast one operand's tiles to each
 other. The clusters share the tiles as in `persistent`, where tiles are split along k unless `stream_k` is off.
 
-Tensor cores require one operand contiguous along k in shared memory. In tn neither is: A is transposed before it.
-Operands whose rows aren't a multiple of 16 bytes are copied before it, too. The variant is bound by the tensor cores,
+Tensor cores require one operand contiguous along k in shared memory. In tn neither is: A is transposed ahead.
+Operands whose rows aren't a multiple of 16 bytes are copied ahead, too. The variant is bound by the tensor cores,
 or by the GPU's power limit; products with few terms per sum by bandwidth, and small ones by the latency of the
 launches.
 """

@@ -1,4 +1,4 @@
-"""GEMV on the GPU, a thread per row of the transposed matrix, so that loads are coalesced.
+"""GEMV on the GPU, a thread per column of the transposed matrix, so that loads are coalesced.
 
 Every cache line loaded from memory is used completely and once. The bottleneck is then the number of threads: n threads
 with at most 16 pending loads each have too few bytes in flight to saturate the bandwidth, unless n is large. The

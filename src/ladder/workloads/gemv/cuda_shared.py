@@ -1,4 +1,4 @@
-"""GEMV on the GPU, a thread per row of the transposed matrix, x staged block by block in shared memory.
+"""GEMV on the GPU, a thread per column of the transposed matrix, x staged block by block in shared memory.
 
 The kernel is that of `cuda_coalesced` with x staged, as in the earlier study, whose kernel skipped the columns beyond
 the last whole block. Loads of the matrix are as coalesced, and its elements far outnumber those of x, which all threads
@@ -20,5 +20,5 @@ KERNELS = ("cuda_coalesced",)
 
 def setup(problem: Problem, *, block: int = 128) -> Run:
     """The transposition, and the timed product, in blocks of `block` threads and elements of x."""
-    transposed, prepare = transposition(problem, block=64, tile=32)  # the defaults, with which it is built
+    transposed, prepare = transposition(problem, block=64, tile=32)  # as `cuda_coalesced` is built by default
     return Steps([("product", launch.thread_per_row("cuda_shared", problem, transposed, block=block))], prepare)

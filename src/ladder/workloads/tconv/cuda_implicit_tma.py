@@ -40,7 +40,8 @@ TILES = (
     {"octets": 1, "bn": 32, "cluster": 2},
     {"octets": 2, "bn": 32, "cluster": 2},
 )
-# As in the source: bytes of a line, pixels of a warpgroup, rows and threads of a block, and bytes of all buffers.
+# As in the source: bytes of a line (LINE there counts 16-byte vectors), pixels of a warpgroup, rows and threads of a
+# block, and bytes of all buffers.
 LINE, PIXELS, ROWS, THREADS, MEMORY = 128, 64, 2, 384, 226 * 1024
 BARRIERS, LANES = 16, 4  # bytes of a buffer's barriers; lanes that store a row of the result
 # The number of columns whose products take as long as reading a tile's pixels from shared memory.

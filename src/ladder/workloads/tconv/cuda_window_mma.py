@@ -29,7 +29,8 @@ ACTIVATIONS = ("none", "relu", "tanh")
 READS_OPERANDS = True  # see `layer.py`
 OVERLAPS = True  # a layer's kernel may begin while the previous one ends, see `layer.py`
 WRITES_UINT8 = True  # a layer may write 8-bit pixels
-# As in the source: columns of a block's pixels, bytes of a line in shared memory, columns of a tensor-core product.
+# As in the source: columns of a block's pixels, bytes of a line in shared memory (LINE there counts 16-byte vectors),
+# columns of a tensor-core product.
 COLUMNS, LINE, PRODUCT_COLUMNS = 32, 128, 8
 
 

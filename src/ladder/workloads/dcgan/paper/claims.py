@@ -40,7 +40,7 @@ def our_call(memory, copies):
     return select("copied", "gpu", memory=memory, copies=copies)
 
 
-SPLIT_2, SPLIT_3, SPLIT_4 = (select("split", split=first) for first in (2, 3, 4))  # first layers as products
+SPLIT_2, SPLIT_3, SPLIT_4 = (select("split", split=first) for first in (2, 3, 4))  # the first layers are products
 LAST_LAYER = SPLIT_4.phase("layer 4"), SPLIT_3.phase("layer 4")
 ONE_IMAGE, PAGEABLE, PINNED = select("columns", batch=1), our_call("pageable", "after"), our_call("pinned", "after")
 EARLIER_HIDDEN, EARLIER_UNSTAGED = study_call("staged", "hidden"), study_call("pinned", "hidden")

@@ -36,7 +36,7 @@ def gains(study, names, block, *sizes):
 
 
 def decision(pick, names, block, *sizes):
-    """The ratio and the cause of a claim about the gains of kernels, which the picked one decides."""
+    """The ratio and the cause of a claim about the gains of kernels, of which the one that `pick` returns decides."""
 
     def cause(study, ratio):
         _, name, small, large = pick(gains(study, names, block, *sizes))

@@ -1,5 +1,6 @@
-// Products on tensor cores by warpgroups of four warps, with the second operand in shared memory and the first one there
-// or in registers (PTX ISA: "wgmma"): compute capability 9.0 only, compiled for sm_90a. Compiled for other GPUs, these functions do nothing.
+// Products on tensor cores by warpgroups of four warps, with the second operand in shared memory and the first one
+// there or in registers (PTX ISA: "wgmma"): compute capability 9.0 only, compiled for sm_90a. Compiled for other GPUs,
+// these functions do nothing.
 #pragma once
 #include "ptx/math.cuh"
 #include "ptx/shared_address.cuh"
