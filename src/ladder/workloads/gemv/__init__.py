@@ -26,7 +26,7 @@ RUNGS = {
     "mpi": "rows scattered over MPI ranks, one per core",
     "mpi_openmp": "fewer ranks, with OpenMP threads in each",
     "cuda_naive": "a thread per row on a GPU",
-    "cuda_coalesced": "a thread per row of the transposed matrix, for coalesced loads",
+    "cuda_coalesced": "a thread per column of the transposed matrix, for coalesced loads",
     "cuda_shared": "the same, with parts of x in shared memory",
     "cuda_warp": "a team of threads for several rows, 16-byte accesses",
     "cublas": "cuBLAS",
