@@ -133,7 +133,7 @@ def run_tests(marks, *options):
 
 
 def run_all_tests():
-    """The same for all tests: in parallel, then one by one those that compare times."""
+    """The sums of `run_tests` over all tests: in parallel, then one by one those that compare times."""
     parts = [run_tests("gpu and not clock", "--numprocesses", str(TEST_PROCESSES)), run_tests("gpu and clock")]
     return {name: sum(abs(part[name]) for part in parts) for name in parts[0]}
 

@@ -251,7 +251,7 @@ def test_a_missing_file_is_refused(folder, name):
         (dataset.TEST_LABELS, np.zeros(1, np.uint8)),
     ],
 )
-def test_files_that_do_not_belong_together_are_refused(folder, name, array):
+def test_a_wrong_shape_type_or_label_is_refused(folder, name, array):
     idx.write(folder / name, array)
     with pytest.raises(LadderError, match=name):
         dataset.load(folder)

@@ -1,4 +1,4 @@
-"""Cases from the words of a command line: defaults, sweeps, and words that name nothing."""
+"""Cases from the words of a command line: defaults, sweeps, and words that are refused."""
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_labels_have_only_what_tells_cases_apart():
         ([f"gemm/blas/{SLUG},threads=1", "m=2"], [], "A whole key has all sizes and tunings already"),
     ],
 )
-def test_words_that_name_nothing_are_refused(words, sweep, sentence):
+def test_wrong_words_are_refused(words, sweep, sentence):
     with pytest.raises(LadderError, match=sentence):
         cases_of(words, sweep)
 

@@ -190,7 +190,7 @@ def test_a_key_has_three_parts(key):
         comparison.parse_key(key)
 
 
-def test_the_pairs_of_a_key_may_stand_in_any_order():
+def test_the_values_of_a_key_may_stand_in_any_order():
     key = f"gemm/slower_blas/threads=1,PATH_A=x,cache=warm,percent=100,{SIZES.removesuffix(',cache=warm')}"
     assert comparison.parse_key(key).key == f"{SLOWER},PATH_A=x"
 
@@ -208,7 +208,7 @@ def test_the_verb_takes_the_words_of_run(simulated_workers, capsys, words, varia
     assert [line.split("/")[1] for line in lines[:2]] == variants
 
 
-def test_pairs_beside_a_whole_key_are_refused(capsys):
+def test_values_beside_a_whole_key_are_refused(capsys):
     with pytest.raises(SystemExit):
         main(["compare", SLOWER, PLAIN, "threads=1"])
     assert "A whole key has all sizes and tunings already" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def test_the_axes_of_a_figure_say_what_they_measure(name):
 
 
 def milliseconds(text):
-    """The first time of a text such as `31.2 ms + 15.6 ms`, to three digits."""
+    """The first time of a text such as `31.2 ms + 15.6 ms`, in milliseconds."""
     number, unit = text.split()[:2]
     return float(number) * {"s": 1e3, "ms": 1, "µs": 1e-3, "ns": 1e-6}[unit]
 
@@ -62,13 +62,13 @@ def milliseconds(text):
 def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count):
     for axes in draw(name, tables(name)).axes:
         labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
-        dots = {round(time, 6): x for x, time in axes.collections[-1].get_offsets()}
+        dots = {round(y, 6): x for x, y in axes.collections[-1].get_offsets()}
         assert len(labels) >= count
-        assert {time: dots[time] for time in labels} == pytest.approx(labels, rel=5e-3)
+        assert {y: dots[y] for y in labels} == pytest.approx(labels, rel=5e-3)
         sums = defaultdict(float)
         for bar in axes.patches:
             sums[round(bar.get_y() + bar.get_height() / 2, 6)] += bar.get_width()
-        assert sums == pytest.approx({time: share * dots[time] for time in sums}, rel=0.01)
+        assert sums == pytest.approx({y: share * dots[y] for y in sums}, rel=0.01)
 
 
 # The axis shows FLOPs or, for matrix-vector products, bytes: in float64 they read 8 for two operations.

@@ -30,8 +30,8 @@ def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
 
 @needs_programs
 def test_a_sound_document_has_no_fault(tmp_path):
-    ended = r"\clearpage\section{Two} A chapter's last page may be short."
-    assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {ended}"), max_pages=3) == []
+    last_page = r"\clearpage\section{Two} A chapter's last page may be short."
+    assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {last_page}"), max_pages=3) == []
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def document(tmp_path, monkeypatch):
     return folder
 
 
-def test_a_page_is_half_full_at_least_but_before_a_heading_and_at_the_end(document):
+def test_a_page_is_at_least_half_full_except_before_a_heading_and_at_the_end(document):
     """The figure is wider than 160 mm, 453.5 points, by more than a point."""
     wide = "wide.pdf is 455 points wide and the text 454: its type is scaled."
     assert proof.faults(document, max_pages=4) == [wide, "Page 1 is filled to 41 % only."]

@@ -16,7 +16,7 @@ from made_up import MACHINE
 from made_up import chapters as made_chapters
 
 RUN = "2026-11-28T174003Z"  # a campaign as runs name it
-FUSED_CASE = ("cuda_fused",)  # the slower side of the claim `one-launch`
+SLOWER_VARIANT = "cuda_fused"  # of the claim `one-launch`
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_data_hold_no_latex(study):
 def test_the_tally_counts_every_claim(study):
     numbers = verdicts.numbers(study)
     for group in verdicts.GROUPS:
-        claims = [claim for _, of, claim in chapters.verdicts(study) if of == group]
+        claims = [claim for _, claim_group, claim in chapters.verdicts(study) if claim_group == group]
         assert numbers[f"study/verdicts/{group}/count"] == f"\\num{{{len(claims)}}}"
     assert "as claimed" in numbers["study/verdicts/directions"]
     assert "as claimed" in numbers["study/verdicts/every"]
@@ -105,7 +105,7 @@ def test_rungs_that_no_campaign_has_need_one(study):
 
 
 def split_into_campaigns(study, count, copies):
-    """The study with its processes, copied so many times, in each of so many campaigns."""
+    """The study in `count` campaigns, each with `copies` copies of its processes."""
 
     def samples(table):
         parts = [
@@ -140,7 +140,7 @@ def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(
     """The chapter's machine has more campaigns, but none of ten processes; the other one takes twice as long."""
     study_here, row_here = study_of_short_campaigns
     slow = made_chapters.study(
-        "descent", machine="there (published)", factor=lambda case: 1 + (case.variant in FUSED_CASE)
+        "descent", machine="there (published)", factor=lambda case: 1 + (case.variant == SLOWER_VARIANT)
     )
     slow = replace(slow, descriptions={"there (published)": made_up.description() | {"cores": cores}})
     merged_study = made_up.merge(study_here, split_into_campaigns(slow, count, copies))

@@ -12,7 +12,7 @@ SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threa
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
 TABLES = ["--machine", "here", "--out", "x", "--html", "x.html", "--verdicts", "x.csv", "--sensitivity", "nowhere.csv"]
 SENTENCES = [
-    (["precompile", "gemm", "nothing", MEASURE[3], "--out", "x"], "no variant 'nothing'"),
+    (["precompile", "gemm", "nothing", SLUG, "--out", "x"], "no variant 'nothing'"),
     (["list", "--configfile", "config.yaml"], "can't be read"),
     (["status"], "No run has begun here yet"),
     (["site", "nowhere", "--machine", "here", "--out", "x.html"], "nowhere/samples.csv can't be read"),
@@ -20,7 +20,7 @@ SENTENCES = [
     (["show", "x"], "There is no workload 'x'"),
     (["package", "--folder", "nowhere"], "Nothing is published below nowhere"),
     (["crate", "a", "--configuration", "b", "--snakefile", "nowhere", "--out", "x/x.json"], "nowhere can't be used"),
-    (["data", "digits", "--out", "file/digits"], "can"),
+    (["data", "digits", "--out", "file/digits"], "can't be written"),
     (["data", "mnist", "--out", "mnist", "--mirror", "nowhere"], "nowhere"),
     (["reference", "mlp", "images=10", "--data", "digits", "--out", "x.npz"], "mlp needs a value for its size 'batch'"),
     (["reference", "mlp", "images=10,batch=5,epochs=1,rate=1.0", "--out", "x.npz"], "name their path with --data"),

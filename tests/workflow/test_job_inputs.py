@@ -66,7 +66,7 @@ def test_a_stamp_holds_the_code_and_all_protocols_of_its_cases():
     assert Stamps(study).protocol(wildcards) == " ".join(sorted(study.protocols.values()))
 
 
-def test_samples_are_compared_with_their_machines_ceilings_but_for_those_that_measure_them():
+def test_samples_are_compared_with_their_machines_ceilings_unless_they_measure_one():
     ceiling = experiment(BLAS, sizes={"form": "nn", "m": 33, "n": 33, "k": 33})
     study = read_plan({"ceiling_flops": ceiling, "one": experiment(BLAS)})
     ceilings = Ceilings(study)

@@ -52,19 +52,19 @@ def measuring_jobs(study):
 def test_a_run_writes_what_it_is_to_measure_and_ends_with_a_summary(capsys):
     study = read_plan(BLAS)
     first, _ = measuring_jobs(study)
-    begun = run_of(study, first, job("results/table.csv"))
-    begun.start()
+    new_run = run_of(study, first, job("results/table.csv"))
+    new_run.start()
     assert [case["key"] for case in status.read()["cases"] if case["due"]] == [study.cases[0].case.key]
-    begun.end()
+    new_run.end()
     assert "Of 1 case, 0 were measured now and 0 before; 0 failed, 1 was not begun" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("changes", [{"measure": False}, {"touch": True}])
 def test_a_run_that_measures_nothing_writes_and_prints_nothing(capsys, changes):
     study = read_plan(BLAS, **{name: value for name, value in changes.items() if name == "measure"})
-    begun = run_of(study, touch=changes.get("touch", False))
-    begun.start()
-    begun.end()
+    new_run = run_of(study, touch=changes.get("touch", False))
+    new_run.start()
+    new_run.end()
     assert not Path(".snakemake", status.RUN_FILE).exists()
     assert capsys.readouterr().err == ""
 

@@ -1,4 +1,7 @@
-"""Back-propagation: gradients against finite differences, trajectories of every variant, detection of faults."""
+"""Back-propagation: gradients against finite differences, trajectories of every variant, detection of faults.
+
+`ranpat` lists the rows of the patterns that an epoch visits, in their order.
+"""
 
 import functools
 import shutil
@@ -48,7 +51,7 @@ def complete(**changes):
 
 @pytest.fixture(scope="module")
 def compute_reference(digits):
-    """References by sizes, each computed once."""
+    """A function from sizes to their reference, which is computed once."""
     references = {}
 
     def compute_reference(sizes):
@@ -70,12 +73,11 @@ def problem_of(sizes, variant="blas"):
     return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), emulator.guarded_host())
 
 
-def failures(sizes, digits, compute_reference, run, problem, before=lambda round: None):
+def failures(sizes, digits, compute_reference, run, problem):
     """Run all epochs of a problem by `run`; returns the names of the checks that fail."""
     failed = []
     for round in range(backprop.rounds(sizes)):
         backprop.fill(problem.inputs, sizes, round, digits)
-        before(round)
         validation.poison(problem.outputs)
         run()
         validation.require_finite(problem.outputs, problem.output_kinds)

@@ -22,6 +22,7 @@ def test_every_gpu_copies_its_pictures_after_they_are_drawn(fake_gpus):
     """With fewer and more GPUs than images, all kinds of memory, copies hidden or not, streams and graphs."""
     fake_gpus(4)
     process = run_program()
+    # 8 sizes, 4 numbers of GPUs, 11 tunings.
     assert process.stdout == "352 runs were right\n", process.stderr
 
 

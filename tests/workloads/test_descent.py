@@ -181,6 +181,7 @@ def test_steepest_descent_is_as_slow_as_theory_says_and_conjugate_gradients_are_
         steps = {name: steps_to(equations, name, 1e-3) for name in ITERATIVE}
         if kappa >= 10:
             assert 2 * steps["cg"] < steps["steepest"]
+        # Theory bounds the relative residual of step s by 2 sqrt(kappa) ((sqrt(kappa) - 1) / (sqrt(kappa) + 1))^s.
         assert steps["cg"] <= np.log(2e3 * kappa**0.5) / -np.log((kappa**0.5 - 1) / (kappa**0.5 + 1)) + 1
         assert abs(steps["jacobi"] - steps["cg"]) <= 0.1 * steps["cg"]  # since the diagonal is constant
 

@@ -83,7 +83,7 @@ def test_the_fastest_rung_of_a_shape_is_chosen_and_compared_by_other_processes()
         *measured("cublas_lt", "float64", 5, 0.5, 0.5),  # a peer is no rung
         *measured("cublas", "tf32", 7, 6.0, 6.0),
         *measured("cuda_wgmma", "tf32", 7, 8.0, 8.0),
-        *measured("cuda_packed", "float32", 7, 3.0, 3.0),  # it rounds no operands
+        *measured("cuda_packed", "float32", 7, 3.0, 3.0),  # competes with TF32, too
         *measured("cublas", "float32", 9, 6.0, 6.0),
         *measured("cuda_wgmma", "tf32", 9, 1.0, 1.0),
     ]

@@ -34,6 +34,7 @@ TUNINGS = {
     "blas": {"threads": 2},
 }
 VARIANTS = [pytest.param(name, marks=NEEDS_GCC) if name == "c_openmp" else name for name in TUNINGS]
+MULTIPROCESSORS = 132  # of an H200
 EMULATED_KERNELS = ("cuda_naive", "cuda_coalesced", "cuda_shared")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
@@ -282,7 +283,7 @@ def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team,
     split_cases = 0
     for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
         matrix, x = integer_inputs(n, m)
-        for wide in [0] if m % 2 else [0, 1]:
+        for wide in [0] if m % 2 else [0, 1]:  # whether an access has two elements
             groups, parts, columns = divide(n, m, 1 + wide, 1, **tiling)
             split_cases += parts > 1
             partial, y = np.full(n * parts + 8, np.nan), np.full(n + 8, np.nan)
@@ -299,7 +300,7 @@ def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team,
 def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
     for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
-        groups, parts, columns = cuda_warp.divide(n, m, width, 132, **tiling)
+        groups, parts, columns = cuda_warp.divide(n, m, width, MULTIPROCESSORS, **tiling)
         assert groups * tiling["rows"] * tiling["block"] // tiling["team"] >= n
         assert columns % width == 0
         assert (parts - 1) * columns < m <= parts * columns
@@ -310,12 +311,12 @@ def test_few_long_rows_occupy_the_gpu_and_many_or_short_ones_are_not_split():
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
 
     def blocks(n, m):
-        groups, parts, _ = cuda_warp.divide(n, m, 2, 132, **cuda_warp.pick_tiling(m // 2))
+        groups, parts, _ = cuda_warp.divide(n, m, 2, MULTIPROCESSORS, **cuda_warp.pick_tiling(m // 2))
         return groups * parts, parts
 
     for n in (1, 3, 100):
-        assert blocks(n, 10_000_000)[0] >= 4 * 132
-    assert blocks(100, 1_000_000)[0] >= 4 * 132
+        assert blocks(n, 10_000_000)[0] >= 4 * MULTIPROCESSORS
+    assert blocks(100, 1_000_000)[0] >= 4 * MULTIPROCESSORS
     assert blocks(16384, 32768)[1] == blocks(1000, 784)[1] == 1
 
 
@@ -368,8 +369,8 @@ def test_elements_beyond_the_range_of_32_bit_indices_are_read(variant):
     assert (y[0], y[-1], y[1:-1].any()) == (1, 6, False)
 
 
-@pytest.mark.parametrize(("n", "m", "slow"), [(1, 1, 1), (7, 5, 10), (5, 3, 2**31), (3, 100, 50), (17, 1, 4)])
-def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n, m, slow):
+@pytest.mark.parametrize(("n", "m", "slow_size"), [(1, 1, 1), (7, 5, 10), (5, 3, 2**31), (3, 100, 50), (17, 1, 4)])
+def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n, m, slow_size):
     from ladder.workloads.gemv import cublas
 
     parts = []
@@ -378,7 +379,7 @@ def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n,
         parts.append(matrix.size)
         return lambda: np.matmul(matrix, x, out=y)
 
-    for name, stand_in in [("bound_call", bound_call), ("SLOW_SIZE", slow), ("handle", lambda: None)]:
+    for name, stand_in in [("bound_call", bound_call), ("SLOW_SIZE", slow_size), ("handle", lambda: None)]:
         monkeypatch.setattr(cublas, name, stand_in)
     monkeypatch.setattr(cublas, "use_current_stream", lambda handle: None)
     generator = np.random.default_rng(1)
@@ -386,4 +387,4 @@ def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n,
     cublas.product(matrix, x, y)()
     np.testing.assert_allclose(y, matrix @ x)
     # A row is never split.
-    assert all(size < slow or size == m for size in parts if size)
+    assert all(size < slow_size or size == m for size in parts if size)

@@ -39,7 +39,7 @@ def digits(digits_folder):
 
 @pytest.fixture(scope="module")
 def compute_reference(digits):
-    """The reference of some sizes, computed once per sizes."""
+    """A function from sizes to their reference, which is computed once."""
     references = {}
 
     def compute_reference(sizes):
@@ -71,7 +71,7 @@ class Training:
         validation.poison(self.problem.outputs)
         (run or self.run)()
 
-    def failed(self, round, expected):
+    def failed_checks(self, round, expected):
         """The names of the checks that fail after an epoch."""
         checks, point = mlp.check(
             self.sizes,
@@ -95,7 +95,7 @@ class Training:
 def assert_right(training, expected):
     for round in range(mlp.rounds(training.sizes)):
         training.epoch(round)
-        assert training.failed(round, expected) == set(), round
+        assert training.failed_checks(round, expected) == set(), round
 
 
 # The reference
@@ -298,16 +298,16 @@ def test_a_skipped_last_batch_is_detected(digits, compute_reference, dtype):
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
     steps_of_batch = len(steps) // mlp.steps(sizes)
     training.epoch(0, chain_steps(steps[:-steps_of_batch]))
-    assert "loss" in training.failed(0, compute_reference(sizes)), "its loss is unwritten"
+    assert "loss" in training.failed_checks(0, compute_reference(sizes)), "its loss is unwritten"
     training.problem.loss[-1] = compute_reference(sizes)["loss"][0, -1]
-    assert {"w1", "b1", "w2", "b2"} == training.failed(0, compute_reference(sizes))
+    assert {"w1", "b1", "w2", "b2"} == training.failed_checks(0, compute_reference(sizes))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_wrong_rate_is_detected(digits, compute_reference, dtype):
     training = Training(digits, complete(rate=0.5 * 1.001, dtype=dtype), product="blas")
     training.epoch(0)
-    assert {"w1", "w2", "loss"} <= training.failed(0, compute_reference(complete(dtype=dtype)))
+    assert {"w1", "w2", "loss"} <= training.failed_checks(0, compute_reference(complete(dtype=dtype)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -320,7 +320,7 @@ def test_a_wrong_order_is_detected(digits, compute_reference, dtype):
         training.run()
 
     training.epoch(0, in_file_order)
-    assert {"w1", "w2", "loss"} <= training.failed(0, compute_reference(sizes))
+    assert {"w1", "w2", "loss"} <= training.failed_checks(0, compute_reference(sizes))
 
 
 def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, compute_reference):
@@ -332,7 +332,7 @@ def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, comp
         training.run()
 
     training.epoch(0, exchange)
-    assert "loss" in training.failed(0, compute_reference(sizes))
+    assert "loss" in training.failed_checks(0, compute_reference(sizes))
 
 
 def test_training_in_float32_under_the_name_of_float64_is_detected(digits, compute_reference):
@@ -342,18 +342,18 @@ def test_training_in_float32_under_the_name_of_float64_is_detected(digits, compu
     )
     low.epoch(0)
     high.epoch(0)
-    assert high.failed(0, compute_reference(complete())) == set()
+    assert high.failed_checks(0, compute_reference(complete())) == set()
     for name, array in low.problem.inputs.items():
         high.problem.inputs[name][...] = array
     high.problem.loss[...] = low.problem.loss
-    assert {"w1", "w2", "loss"} <= high.failed(0, compute_reference(complete()))
+    assert {"w1", "w2", "loss"} <= high.failed_checks(0, compute_reference(complete()))
 
 
 def test_a_forgotten_epoch_is_detected(digits, compute_reference):
     training = Training(digits, complete(), product="blas")
     training.epoch(0)
     training.epoch(2)
-    assert {"w1", "w2", "loss"} <= training.failed(1, compute_reference(complete()))
+    assert {"w1", "w2", "loss"} <= training.failed_checks(1, compute_reference(complete()))
 
 
 # Elementwise operations at their edges

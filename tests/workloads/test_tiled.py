@@ -20,7 +20,7 @@ DTYPES = [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)]  # each 
 
 @pytest.fixture(params=["packed", "in place"])
 def placement(request, monkeypatch):
-    """Whether operands are packed, whatever the shape."""
+    """Operands are packed, or used in place, whatever the shape."""
     monkeypatch.setattr(unpacked, "is_faster_in_place", lambda *sizes: request.param == "in place")
 
 

@@ -20,7 +20,7 @@ SIZES = {"elements": 1000}
 
 @pytest.fixture
 def user_folder(tmp_path, monkeypatch):
-    """The folder with the workload, outside of the project, in which users' own are looked for."""
+    """The folder with the workload, outside of the project, which LADDER_VARIANTS names."""
     folder = shutil.copytree(TESTS / "workloads/example", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
     monkeypatch.chdir(tmp_path)
@@ -84,11 +84,11 @@ def test_the_documents_experiment_of_it_is_planned_in_full(user_folder):
         r"^```yaml\n(.*?)^```$", (ROOT / "docs/how-to/workload.md").read_text(), re.MULTILINE | re.DOTALL
     )
     config = configuration.validate({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
-    document = [
+    planned_cases = [
         (item.case.variant, item.skipped and str(item.skipped))
         for item in plan.plan(config, targets.this_machine(config))
     ]
-    assert document == [("vectorised", None), ("parallel", None), ("parallel", None)]
+    assert planned_cases == [("vectorised", None), ("parallel", None), ("parallel", None)]
 
 
 def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(user_folder):

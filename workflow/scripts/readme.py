@@ -99,7 +99,7 @@ SYSTEMS = {
 COLUMNS = {"CPU": ["host"], "GPU": ["cuda"], "GPU with copies, MPI ranks, several GPUs": ["offload", "mpi", "mpi_cuda"]}
 
 
-def published(folder, experiments, table="samples"):
+def published_rows(folder, experiments, table="samples"):
     """The rows of a published folder's table in some experiments, as dictionaries of texts."""
     lines = gzip.decompress((folder / f"{table}.csv.gz").read_bytes()).decode().splitlines(keepends=True)
     names = set(experiments)  # the second column
@@ -111,7 +111,7 @@ def published(folder, experiments, table="samples"):
 def processes(folder, experiment, *case):
     """Seconds of every process of a (variant, slug) in a published folder, as lists; none if it isn't published."""
     seconds = {}
-    for row in published(folder, [experiment]):
+    for row in published_rows(folder, [experiment]):
         if (row["variant"], row["case"], row["phase"]) == (*case, "total"):
             seconds.setdefault(row["process"], []).append(float(row["seconds"]))
     return list(seconds.values())
@@ -163,7 +163,7 @@ def results():
 def notes():
     """What holds for all results, and the lowest accuracy at the end of the trainings of ACCURACY_SOURCE."""
     machine, experiment = ACCURACY_SOURCE
-    rows = [row for row in published(PUBLISHED / machine, [experiment], "curves") if row["epoch"] == row["epochs"]]
+    rows = [row for row in published_rows(PUBLISHED / machine, [experiment], "curves") if row["epoch"] == row["epochs"]]
     lowest = min(rows, key=lambda row: float(row["accuracy"]))
     return NOTES_TEMPLATE.format(**lowest | {"accuracy": f"{100 * float(lowest['accuracy']):.2f} %"})
 
@@ -200,7 +200,7 @@ def digest():
     experiments = figures.constants(FIGURE)["EXPERIMENTS"]
     sha256 = hashlib.sha256()
     for path in sorted(PUBLISHED.glob("**/samples.csv.gz")):
-        for row in published(path.parent, experiments):
+        for row in published_rows(path.parent, experiments):
             sha256.update(repr(sorted((key, value) for key, value in row.items() if value)).encode())
     return sha256.hexdigest()[:16]
 

@@ -8,7 +8,7 @@ from ladder.records.case import Case
 
 
 def beyond_limits_reason(case: Case) -> str | None:
-    """The reason, as a sentence, why a case exceeds the LIMITS of its variant or of one that this uses, or None.
+    """The reason, as a sentence, why a case exceeds the LIMITS of its variant or of a variant that it uses, or None.
 
     LIMITS is {size or tuning: (min, max)}, or the allowed words in place of the two numbers.
     """

@@ -34,7 +34,7 @@ AFFINITY = os.sched_getaffinity(0)
 class Host:
     """One process on the host, and the interface of a device: all that the harness calls, from start to result.
 
-    Other devices override those that differ. `problem` is the argument of a variant's `setup`.
+    Other devices override the methods that differ. `problem` is the argument of a variant's `setup`.
     """
 
     SHARES_MACHINE = False  # whether other cases may be timed on the machine at the same time

@@ -15,7 +15,7 @@ from ladder.records.case import Case
 
 
 def require_granted(case, granted):
-    """Refuse a case that needs more cores than Snakemake grants its job; `granted` is None outside of a job."""
+    """Refuse a case that needs more than the `granted` cores of its Snakemake job, None outside of a job."""
     if granted is not None and granted < case.cores:
         raise LadderError(
             f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: "

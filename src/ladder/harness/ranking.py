@@ -132,8 +132,8 @@ class Ranking:
 
     def has_verdict(self, case):
         """Whether a case can be compared with the baseline."""
-        others = [self.baseline, case]
-        return case != self.baseline and self.baseline in self.measured and all(map(self.has_interval, others))
+        pair = [self.baseline, case]
+        return case != self.baseline and self.baseline in self.measured and all(map(self.has_interval, pair))
 
     def verdict(self, case):
         """The Verdict on a case and the baseline, whose time is the denominator of the ratio."""

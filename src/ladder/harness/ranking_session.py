@@ -18,7 +18,7 @@ def run(words, sweep, limits, rate, budget=None, launcher=None, ceilings=None):
     """Measure the cases of a command line and print their ranking.
 
     Returns the ranking, whether Ctrl-C ended it, and all as a document for JSON. Raises LadderError. `words` and
-    `sweep` are those of `cases_of`; `rate` is the function of `RankingProgress`; `budget` is the maximum number of
+    `sweep` are those of `cases_of`; `rate` is that of `RankingProgress`; `budget` is the maximum number of
     seconds for trying the cases of a sweep; `ceilings` are those of `plausibility`, or None.
     """
     if launcher:

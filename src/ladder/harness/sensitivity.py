@@ -65,7 +65,7 @@ def sensitivities(case, data, seed=1):
     `data` holds the paths of data sets by name; `seed` is that of the random places. Raises LadderError if the case
     isn't on the host, or if its result is wrong without an injected error.
     """
-    worst = {}  # {(array, fault, check): Sensitivity}
+    merged = {}  # over rounds: {(array, fault, check): Sensitivity}
     result, checks = Result(case, data), set()
     for round in result.rounds():
         if round:
@@ -78,12 +78,12 @@ def sensitivities(case, data, seed=1):
             for kind in (ELEMENT, ROW)[: array.ndim]:
                 for sensitivity in evaluate(result, name, kind, faults(result, array, kind, generator)):
                     key = sensitivity.array, sensitivity.fault, sensitivity.check
-                    worst[key] = merge(worst[key], sensitivity) if key in worst else sensitivity
-    return list(worst.values())
+                    merged[key] = merge(merged[key], sensitivity) if key in merged else sensitivity
+    return list(merged.values())
 
 
 def merge(a, b):
-    """The Sensitivity of a check to a fault over two rounds: the one that refuses the smaller error."""
+    """The Sensitivity over two rounds: that with more refused places or, with as many, the smaller refused error."""
     best = min(a, b, key=lambda row: (-row.seen, np.inf if row.error is None else row.error))
     return replace(best, share=max(a.share, b.share))
 

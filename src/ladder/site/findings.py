@@ -125,7 +125,7 @@ def clearness(row):
 
 
 def compared_variants(row):
-    """The two variants of a claim such as `cuda_shared over cuda_naive`; None of another one."""
+    """The two variants of a claim such as `cuda_shared over cuda_naive`; None of any other claim."""
     match = re.fullmatch(r"(\w+) over (\w+)", row["text"])
     return match and match.groups()
 

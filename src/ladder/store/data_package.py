@@ -165,9 +165,10 @@ def join_meanings(meanings: Mapping[str, list[str]]) -> str:
 
 
 def kind_of(values: pd.Series, start: str | None = None) -> str:
-    """The first type of PATTERNS, from `start` on, that all texts of a column match, or string; without texts `start`.
+    """The first type of PATTERNS, from `start` on, that all texts of a column match, or string.
 
-    Early publications have counts such as 1.0, which are numbers.
+    The type of a column without texts is `start`, or string. Early publications have counts such as 1.0, which are
+    numbers.
     """
     if start == columns.STRING or not len(values):
         return start or columns.STRING

@@ -25,7 +25,7 @@ class Ceilings:
         self.roofs = ["results/roofs.json"] if self.experiments or plan.published else []
 
     def of_case(self, case):
-        """The file of the ceilings that a case's samples are compared with; [] for cases that measure ceilings."""
+        """The file of the ceilings with which a case's samples are compared; [] without one, or if it measures one."""
         label = self.plan.target_of(case).label
         return path_of(label) if case.key not in self.keys and label in self.machines else []
 

@@ -1,5 +1,5 @@
 /* The macro blocks between the forward pass and the weight change that the untuned program and those with other loop
-   orders share: pattern by pattern, every sum in memory, every index written out. network.h documents the shapes. */
+   orders share: pattern by pattern, every sum in memory, every index written out. network.h documents the arrays. */
 #pragma once
 #include "network.h"
 

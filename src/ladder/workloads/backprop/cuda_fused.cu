@@ -3,8 +3,9 @@
 // `accumulate_gradients` multiplies images by deltas for the first layer's gradient; a block has some patterns, pixels
 // and units. `update` adds the partial gradients of all blocks, in a fixed order, and updates the weights.
 //
-// Shapes: images (rows, 784), targets (rows, 10), ranpat (count), delta (ceil(width / (8 TN)), tiles * BM, STRIDE),
-// sums (tiles, stride), parts (gridDim.y, 784, width); width is that of the first layer.
+// Shapes: images (rows, 784), targets (rows, 10), ranpat (count), which lists the rows of the visited patterns,
+// delta (ceil(width / (8 TN)), tiles * BM, STRIDE), sums (tiles, stride), parts (gridDim.y, 784, width); width is that
+// of the first layer.
 //
 // Launch: `forward_backward` grid (tiles), block BM; `accumulate_gradients` grid (784 / pixels of a block, parts,
 // ceil(width / (8 TN))), block its warps; `update` grid (the sum of its reductions' ceil(count / 32)), block 32 x 16.

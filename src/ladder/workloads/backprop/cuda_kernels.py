@@ -14,11 +14,11 @@ The data of all layers are in flat arrays, as in `cuda_flat`, but a kernel compu
 
 `operands` are read from `global` memory, with a thread per sum, or from `shared` memory: as tiles of `block` / 16 rows
 and 16 columns of the result in 0, 1, 7 and 8, and all weights of a layer at once in 2 and 3. `scalars` (the counts of
-patterns and outputs, rate and momentum) are passed as an `argument`, or are in `constant` memory. `tables` (ranpat and
-the widths of layers) are read from `global` memory, by `readonly` loads, or through a `texture`. Every pattern adds to
-the `error` by an `atomic` addition, or by an addition `emulated` with compare-and-swap, as on GPUs without atomic
-additions; or each `block` reduces first. Emulated additions are contention-bound: of all threads that try at once, one
-succeeds.
+patterns and outputs, rate and momentum) are passed as an `argument`, or are in `constant` memory. `tables`
+(`ranpat`, the rows of the visited patterns, and the widths of layers) are read from `global` memory, by `readonly`
+loads, or through a `texture`. Every pattern adds to the `error` by an `atomic` addition, or by an addition `emulated`
+with compare-and-swap, as on GPUs without atomic additions; or each `block` reduces first. Emulated additions are
+contention-bound: of all threads that try at once, one succeeds.
 
 Kernels 0 and 7 dominate. 7 is latency-bound: it has few blocks, which iterate over all patterns tile by tile. 0, with
 tiles, is bound by shared memory, which loads two elements per FMA.
@@ -71,6 +71,7 @@ def epoch(kernels, products, error):
     net = kernels.net
     last, layers = net.last, range(1, net.last + 1)
     for layer in layers:
+        # The phase's name, which begins with the kernel's number.
         number = "0 first products" if layer == 1 else "1 hidden products" if layer < last else "2 output products"
         yield number, products["forward"](layer)
         yield "4 activations", kernels.launch_1d(net.unit_threads(layer), "activations", layer)
@@ -142,7 +143,7 @@ class Kernels:
         return self.launch(name, layer, flat.grid(threads, self.block))
 
     def launch_staged(self, threads, name, layer):
-        """The same, with a layer's weights in shared memory. Raises LadderError if they don't fit."""
+        """The launch of `launch_1d` with a layer's weights in shared memory. Raises LadderError if they don't fit."""
         fan_in, fan_out = self.net.widths[layer - 1 : layer + 1]
         count = (fan_in + 1) * (fan_out | 1)
         if (needed := count * self.net.dtype.itemsize) > MAX_SHARED:

@@ -6,8 +6,8 @@
 #endif
 
 static_assert(SPLITK >= 1 && SPLITK <= 8, "SPLITK is the size of a cluster, from 1 to 8.");
-// The attribute of a kernel that launches clusters, and the number of blocks that share a tile. Without clusters, before compute capability 9.0, one block computes the whole
-// tile, and the others exit.
+// CLUSTER is the attribute of a kernel that launches clusters, BLOCKS_PER_TILE the number of blocks that share a tile.
+// Without clusters, before compute capability 9.0, one block computes the whole tile, and the others exit.
 #if SPLITK == 1 || defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 #define CLUSTER
 constexpr int BLOCKS_PER_TILE = 1;

@@ -5,8 +5,8 @@
 // block 512; `sigmoid_slope` and `relu_slope` grid ceil(columns / 32), block (32, 32). No dynamic shared memory.
 #include "warp.cuh"
 
-// x (rows, columns) = the rows order (rows) of pixels (images, columns / 4), which hold four pixels per element, scaled
-// to [0, 1]: a block per row.
+// x (rows, columns) = the images whose numbers are in order (rows), scaled to [0, 1]: a block per row. An element of
+// pixels (images, columns / 4) holds four pixels.
 extern "C" __global__ void __launch_bounds__(256)
     gather(const uchar4 *pixels, const long long *order, REAL *x, int columns) {
   const uchar4 *from = pixels + size_t(order[blockIdx.x]) * (columns / 4);
@@ -32,8 +32,8 @@ extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias
 }
 
 // Softmax cross-entropy by one block of 512 threads, a thread per row: z (rows, columns) <- -rate times the gradient of
-// the mean loss with respect to the logits, for rows order (rows) of labels (images); loss (1) <- the mean loss; bias
-// (columns) <- bias + column sums of z.
+// the mean loss with respect to the logits, for the images whose numbers are in order (rows); labels (images); loss (1)
+// <- the mean loss; bias (columns) <- bias + column sums of z.
 extern "C" __global__ void __launch_bounds__(512, 1)
     softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows,
                  int columns, REAL rate) {

@@ -33,7 +33,7 @@ struct LossRows {
   __device__ __forceinline__ bool has(int pass) const {
     return blockIdx.x + pass * (BLOCK / size) * gridDim.x < rows;
   }
-  // The image of this thread's row, of order (rows); -1 if there is none.
+  // The number of the image of this thread's row, from order (rows); -1 if there is none.
   __device__ __forceinline__ long long image(int pass, const long long *order) const {
     return member < WARP && row(pass) < rows ? order[row(pass)] : -1;
   }

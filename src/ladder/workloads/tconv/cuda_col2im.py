@@ -49,7 +49,7 @@ def blocks(problem, activation, product, block):
 
 
 def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):
-    """The Layer, by the products of that variant of `gemm`."""
+    """The Layer, by the products of `product`, a variant of `gemm`."""
     return blocks(problem, activation, product, block).layer()
 
 

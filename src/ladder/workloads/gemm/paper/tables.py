@@ -14,7 +14,7 @@ from ladder.workloads.gemm.paper.text import error
 
 FORMS = SIZES["form"]
 TERA, SHAPE = 1e12, "${m} \\times {n} \\times {k}$"
-TUNINGS = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # as the earlier study
+TUNINGS = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # the study's block
 
 
 def variants(rows):
