@@ -308,6 +308,7 @@ def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, ol
     assert blamed_line is None or f"ine {line + blamed_line} of {path}" in message, (line, message)
 
 
+# Of the variant `gathered`: (text, its replacement, the sentence).
 VARIANT = [
     ('DEVICE = "host"', 'DEVICE = "cpu"', "`DEVICE` in line 5 of .* is 'cpu': it must be one of host"),
     ('DEVICE = "host"', 'DEVISE = "host"', "did you mean `DEVICE`?"),
@@ -721,7 +722,7 @@ def test_a_sweep_tries_a_workload_once_for_each_of_its_sizes(spmv, monkeypatch):
     assert len(calls) == 2
 
 
-SETUP = "    return run\n"
+RETURN_STATEMENT = "    return run\n"
 RUNS = [
     ("np.add.reduceat(problem.entries", "np.add.reduceat(problem.entry", "AttributeError: .*entry", 14),
     ("problem.starts[:-1]", "problem.starts", "IndexError", 14),
@@ -756,7 +757,7 @@ RESULTS = [
 @pytest.mark.parametrize(("statement", "sentence"), RESULTS)
 def test_what_setup_returns_is_checked_in_a_worker(spmv, monkeypatch, statement, sentence):
     path = spmv / "gathered.py"
-    edit(path, SETUP, statement)
+    edit(path, RETURN_STATEMENT, statement)
     assert answers_of_worker(monkeypatch)[-1]["error"] == (
         f"`setup(problem, *, <tuning>)` in line 10 of {path} {sentence}: it must return a callable, a list of "
         "`(phase, callable)`, or `Steps`. See docs/contracts.md."

@@ -108,7 +108,7 @@ def missing_cases(output):
     return set(re.findall(r"^  \S+(seconds=\d+)", output.rpartition("ladder: Of ")[2], re.MULTILINE))
 
 
-def one_case_of_each_kind(study):
+def add_one_case_of_each_kind(study):
     """Add what measurements may need: cores, ranks on two nodes, compiled code, data, a reference and ceilings."""
     study.add("products", {"blas": {"threads": 1}, "openmp": {"threads": 2}}, sizes=SIZES)
     study.add("ranks", {"mpi": {"ranks": 2, "mode": "ship"}}, sizes={"n": 65, "m": 33}, workload="gemv")
@@ -121,7 +121,7 @@ def one_case_of_each_kind(study):
 def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slurm, describe_cluster, project):
     describe_cluster(mpi=ON_RANKS)
     before = {job.id for job in slurm.jobs()}
-    out, status = one_case_of_each_kind(project).snakemake(*ON_CLUSTER)
+    out, status = add_one_case_of_each_kind(project).snakemake(*ON_CLUSTER)
     assert status == 0, out[-3000:]
     assert (project.folder / "results/paper.pdf").stat().st_size > 50_000
     jobs = {job.id: job for job in slurm.jobs() if job.id not in before}
@@ -163,6 +163,7 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_clust
     assert output.count("There is no GPU to work on: ") >= 2, output[-3000:]
     assert {case.split("/")[1] for case in cases(project.folder)} == {"blas"}
 
+    # (node, job, visible GPUs) of each query.
     requests = {tuple(words.split(" ")) for words in (tmp_path / "gpu-queries").read_text().splitlines()}
     on_gpus = [
         job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {request[1] for request in requests}

@@ -25,10 +25,10 @@ def device(monkeypatch, tmp_path):
     return create
 
 
-@pytest.mark.parametrize(("kinds", "shared"), [([True, True], True), ([True, False], False), ([False], False)])
-def test_the_machine_is_shared_only_if_every_device_shares_it(device, kinds, shared):
+@pytest.mark.parametrize(("device_shares", "shared"), [([True, True], True), ([True, False], False), ([False], False)])
+def test_the_machine_is_shared_only_if_every_device_shares_it(device, device_shares, shared):
     context = contextlib.nullcontext() if shared else pytest.raises(BlockingIOError)
-    cases = [SimpleNamespace(device=device(kind)) for kind in kinds]
+    cases = [SimpleNamespace(device=device(shares)) for shares in device_shares]
     (descriptor,) = locks.open_machine_lock("timing")
     with leases.hold_machine(*cases), context:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

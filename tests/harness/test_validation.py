@@ -15,7 +15,7 @@ U32, U64 = 2.0**-24, 2.0**-53  # the unit roundoffs of float32 and float64
     ("length", "dtype", "factor"),
     [
         (1, "float64", U64),
-        (36, "float64", 36 * U64),  # here both bounds are equal
+        (36, "float64", 36 * U64),  # here the worst-case bound equals the probable one
         (10_000, "float64", 600 * U64),
         (25, "float32", 25 * U32),
         (400, "float32", 120 * U32),
@@ -33,16 +33,16 @@ def test_the_bound_of_a_sum_is_right(length, dtype, factor):
 
 def test_the_bound_of_a_sum_of_random_signs_is_right():
     rarity, rounding = 2 * math.log(2e9), math.sqrt(1 / (8 * math.log(2)))
-    long = rounding * (rarity / math.pi * 10 + math.sqrt(rarity))
-    assert validation.random_sum_factor(100, "float32") == pytest.approx(long * U32, rel=1e-12)
+    long_factor = rounding * (rarity / math.pi * 10 + math.sqrt(rarity))
+    assert validation.random_sum_factor(100, "float32") == pytest.approx(long_factor * U32, rel=1e-12)
     assert validation.random_sum_factor(4, "float32") == pytest.approx(8 * U32, rel=1e-12)  # the worst-case bound
-    assert validation.random_sum_factor(100, "tf32") == pytest.approx(18 * 2.0**-11 + long * U32, rel=1e-12)
+    assert validation.random_sum_factor(100, "tf32") == pytest.approx(18 * 2.0**-11 + long_factor * U32, rel=1e-12)
 
 
 def test_the_bound_of_a_sum_of_one_sign_is_right():
     rounding = math.sqrt(1 / (8 * math.log(2)))
-    long = rounding * math.sqrt(2 * math.log(2e9) * 300 / 3)
-    assert validation.growing_sum_factor(300, "float32") == pytest.approx(long * U32, rel=1e-12)
+    long_factor = rounding * math.sqrt(2 * math.log(2e9) * 300 / 3)
+    assert validation.growing_sum_factor(300, "float32") == pytest.approx(long_factor * U32, rel=1e-12)
     assert validation.growing_sum_factor(2, "float64") == pytest.approx(2 * U64, rel=1e-12)
 
 

@@ -38,7 +38,7 @@ def test_a_ratio_has_digits_that_tell_it_from_its_ends(ratio, text):
     assert ratios.plain(Ratio(*ratio)) == text
 
 
-def test_an_efficiency_is_of_its_interval_too():
+def test_an_efficiency_has_an_interval_too():
     assert ratios.efficiency(Ratio(3.71, 3.5, 3.9), 4) == r"\qty{93}{\percent} [\num{88}, \num{98}]"
     assert ratios.efficiency(Ratio(3.71, 3.70, 3.72), 4) == r"\qty{93}{\percent}"
     assert ratios.efficiency(Ratio(3.71, 0.0, math.inf), 4) == r"\qty{93}{\percent}"

@@ -13,11 +13,11 @@ import pytest
 from ladder.statistics.claims import decide
 from ladder.statistics.quotients import exact_quotient, quotient
 from ladder.statistics.selection import choose_best, split_processes
-from ladder.statistics.verdicts import outcome_of
+from ladder.statistics.verdicts import MARGIN, THRESHOLD, outcome_of
 
 STUDIES, PROCESSES = 1000, 10
 MAX_ERROR_RATE = 0.01
-EDGE = 1.1  # the factor of the margin: most errors occur where one verdict turns into another
+EDGE = 1 + MARGIN  # most errors occur where one verdict turns into another
 # Deviations of processes' times, in logarithms: one state; two, of which three processes in ten have the slow one; or
 # Student's t with 2.5 degrees of freedom.
 NOISE = {
@@ -59,9 +59,9 @@ def words(kind, true, claimed):
         (1.0, (1.0, 1.0), {"as claimed"}),
         (1.4, (1.0, 1.0), {"the opposite"}),
         (2.0, (1.5, 1.5), {"more than claimed"}),
-        # Where two verdicts meet: short of a number, and a hair beyond a direction and equality.
+        # Where two verdicts meet: just beyond the margin of a number, a direction's threshold, the margin of equality.
         (1.999 / EDGE, (2.0,), {"less than claimed"}),
-        (0.999 / 1.01, (1.0,), {"the opposite", "no effect"}),
+        (0.999 / (1 + THRESHOLD), (1.0,), {"the opposite", "no effect"}),
         (1.001 * EDGE, (1.0, 1.0), {"the opposite"}),
     ],
 )

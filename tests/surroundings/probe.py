@@ -1,9 +1,9 @@
-"""Run in a surrounding, in the folder of a study: describe the study there as JSON on standard output.
+"""Run in a surrounding (a locale, variables, a Python), in a study's folder: describe the study as JSON on stdout.
 
     python probe.py [--measure VARIANT] [--figure NAME] [--typeset]
 
 It says what the study plans, where the code comes from, with which variables of runtimes workers start, and the digests
-of what it draws. A sentence of the project's, where one ends it, is on standard error, and the exit status is 1.
+of what it draws. If a LadderError ends it, its sentence is on standard error, and the exit status is 1.
 """
 
 import argparse

@@ -118,8 +118,8 @@ def test_blocks_on_gpus_alone_may_run_side_by_side(monkeypatch, variants, timing
     monkeypatch.setattr(plan, "is_installed", lambda library: True)
     claims = claims_of({"gpus": experiment(variants, protocol={"side_by_side": True})}, gpus=2)
     resources = BlockResources(claims.study, claims)
-    wanted = [resources.measuring_resources[name](job("gpus")) for name in ("timing", "card")]
-    assert ([timing, card], threads) == (wanted, resources.threads(job("gpus")))
+    requested = [resources.measuring_resources[name](job("gpus")) for name in ("timing", "card")]
+    assert ([timing, card], threads) == (requested, resources.threads(job("gpus")))
 
 
 def test_on_a_cluster_the_kinds_of_nodes_have_blocks_of_their_own():

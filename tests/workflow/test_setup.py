@@ -41,6 +41,7 @@ TOOLS = [
     "sha256sum",
     "xargs",
 ]
+# A stand-in for pip: it logs its variables, its arguments and the pins, and fails if there is a file `offline`.
 PIP = """
 import os, pathlib, sys
 pathlib.Path("pip-variables").write_text(" ".join(sorted(f"{k}={v}" for k, v in os.environ.items() if k[:4] == "PIP_")))
@@ -75,6 +76,7 @@ class Machine:
         self.command("python3", f'[ "$2" != venv ] || set -- "$@" --without-pip\nexec {PYTHON} "$@"')
 
     def command(self, name, body="true"):
+        """Put a command on the PATH: a shell script of this body."""
         path = self.folder / "bin" / name
         path.write_text(f"#!/bin/sh\n{body}\n")
         path.chmod(0o755)

@@ -10,7 +10,7 @@ from ladder.workflow import totals
 from ladder.workflow.resources import JobResources
 from small_plans import CLUSTER, experiment, job_wildcards, read_plan
 
-CASES = {
+VARIANTS = {
     "blas": {"threads": [1, 2, 9]},
     "mpi": {"ranks": 2, "mode": "ship"},
     "cublas": {},
@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 def summary_lines(**gpu):
     """The lines for a study that measures all of its cases."""
     plan = read_plan(
-        {"one": experiment(CASES, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
+        {"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
     )
     resources, jobs = JobResources(plan), [SimpleNamespace(output=["results/stamps/x.txt"], resources={})]
     for item in plan.cases:

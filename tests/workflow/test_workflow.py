@@ -24,8 +24,8 @@ WRONG_VARIANTS = {
 SMALL = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 
-def two_variants(study):
-    """Two experiments with the same case, one of them with another variant too, and two ceiling experiments."""
+def add_two_variants(study):
+    """Add two experiments with the same case, one of them with another variant too, and two ceiling experiments."""
     study.add("both", {"blas": {"threads": 1}, "slower_blas": {"percent": 5, "threads": 1}})
     study.add("one", {"blas": {"threads": 1}})
     for m in (33, 34):
@@ -42,7 +42,7 @@ def measured_variants(files):
 @pytest.fixture(scope="module")
 def finished_original(tmp_path_factory):
     """A study that has been measured once, and the output of its run."""
-    study = two_variants(Study(tmp_path_factory.mktemp("finished")))
+    study = add_two_variants(Study(tmp_path_factory.mktemp("finished")))
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
     return study, out
@@ -147,14 +147,14 @@ def test_a_changed_protocol_measures_everything_anew(finished_study):
 @pytest.mark.slow
 def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(finished_study):
     finished_study.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
-    (record,) = (
+    (record_path,) = (
         path for path in finished_study.pending_files("results/table.csv") if path.startswith("results/records/")
     )
-    assert "m=34+" in record
-    out, status = finished_study.snakemake("--dry-run", "--printshellcmds", record)
+    assert "m=34+" in record_path
+    out, status = finished_study.snakemake("--dry-run", "--printshellcmds", record_path)
     assert status == 0, out
     assert [line for line in out.splitlines() if "--protocol" in line and '"samples": 3' in line]
-    out, status = finished_study.snakemake("--dry-run", record.replace("+m=34+", "+m=35+"))
+    out, status = finished_study.snakemake("--dry-run", record_path.replace("+m=34+", "+m=35+"))
     assert status != 0
     assert ",m=35,n=33,k=33,dtype=float64,source=random,seed=1,cache=warm,threads=1 is not a case of this config" in out
     assert "Traceback" not in out

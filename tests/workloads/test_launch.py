@@ -9,7 +9,7 @@ from ladder.errors import LadderError
 from ladder.records.case import Case
 from ladder.workloads.gemm import launch
 
-TILED = ("cuda_tiled", "cuda_mma")  # test_persistent_products.py has those of others, which have another model
+TILED = ("cuda_tiled", "cuda_mma")  # test_persistent_products.py tests others, which have another model
 TILINGS = [(name, dtype) for name in TILED for dtype in ("float64", "float32")]
 
 

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.xdist_group("pattern_input"),  # its functions are compiled once
     pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc"),
 ]
-BLOCK_TUNINGS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": block}) for block in (1, 17, 65536))]
+VARIANT_TUNINGS = [("serial", {}), *(("openmp_tasks", {"threads": 2, "block": block}) for block in (1, 17, 65536))]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def problem_of(images, dtype="float32", variant="serial", tuning=None):
     return make_problem(pattern_input, Case("pattern_input", variant, sizes, tuning or {}), emulator.guarded_host())
 
 
-def failures(problem, run, data):
+def failure_count(problem, run, data):
     """Run both rounds of a problem by `run`; returns the number of checks that fail."""
     checks = []
     for round in range(pattern_input.rounds(problem.sizes)):
@@ -46,13 +46,13 @@ def failures(problem, run, data):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("images", [1, 17, 65, 1437])
-@pytest.mark.parametrize(("variant", "tuning"), BLOCK_TUNINGS)
+@pytest.mark.parametrize(("variant", "tuning"), VARIANT_TUNINGS)
 def test_every_number_is_that_of_its_pixel(digits, variant, tuning, images, dtype):
     problem = problem_of(images, dtype, variant, tuning)
     pattern_input.fill(problem.inputs, problem.sizes, 0, digits)
     steps = Steps.of(workloads.load_variant("pattern_input", variant).setup(problem, **tuning))
     assert [phase for phase, _ in steps.run] == ["reading"]
-    assert failures(problem, steps.timed(), digits) == 0
+    assert failure_count(problem, steps.timed(), digits) == 0
     assert emulator.are_intact(problem.device.guards)
 
 
@@ -66,9 +66,9 @@ def test_every_chunk_is_checked(digits, monkeypatch):
         for row in wrong_rows:
             problem.out[row] += np.float32(1e-7)
 
-    assert failures(problem, run, digits) == 0
+    assert failure_count(problem, run, digits) == 0
     for row in (0, 16, 17, 50, 64):
-        assert failures(problem, lambda row=row: run([row]), digits) == 2
+        assert failure_count(problem, lambda row=row: run([row]), digits) == 2
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,11 @@ def test_a_fault_is_detected(digits, fault, rounds):
         if fault == "last image skipped":
             problem.out[-1] = np.nan
 
-    assert failures(problem, run, digits) == rounds
+    assert failure_count(problem, run, digits) == rounds
 
 
 @pytest.mark.parametrize("fault", ["truncated", "missing"])
-@pytest.mark.parametrize(("variant", "tuning"), BLOCK_TUNINGS[:2])
+@pytest.mark.parametrize(("variant", "tuning"), VARIANT_TUNINGS[:2])
 def test_a_file_that_cannot_be_read_raises_a_sentence(digits_folder, tmp_path, variant, tuning, fault):
     shutil.copytree(digits_folder, tmp_path, dirs_exist_ok=True)
     problem = problem_of(1437, variant=variant, tuning=tuning)

@@ -326,7 +326,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 @pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
-        is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), {"product": product} | block))
+        assert_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), {"product": product} | block))
 
 
 @pytest.mark.gpu
@@ -335,14 +335,14 @@ def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
 @pytest.mark.parametrize("variant", ["cuda_naive", "cuda_parity"])
 def test_direct_kernels_are_right_on_a_gpu(variant, shape, dtype):
     for block in ({}, {"channels": 3, "columns": 8, "rows": 1}, {"channels": 32, "columns": 1, "rows": 4}):
-        is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), block))
+        assert_right_on_a_gpu(Case("tconv", variant, sizes_of(shape, dtype), block))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("product", ["cuda_columns", "cublas"])
 @pytest.mark.parametrize(("variant", "shape"), [("cuda_im2col", (400, 8, 1024, 3)), ("cuda_col2im", (400, 8, 3, 4096))])
 def test_a_matrix_of_more_than_two_to_the_31_elements_is_right_on_a_gpu(variant, shape, product):
-    is_right_on_a_gpu(Case("tconv", variant, sizes_of(shape), {"product": product, "block": 400}))
+    assert_right_on_a_gpu(Case("tconv", variant, sizes_of(shape), {"product": product, "block": 400}))
 
 
 # Whole vectors of channels; many images; more rows and columns than a block; three output channels, one and four.
@@ -406,7 +406,7 @@ def test_implicit_products_are_right_on_a_gpu(variant, shape):
     for math in kernel_cases.math_tunings(variant):
         for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
             if traits.beyond_limits_reason(case := Case("tconv", variant, sizes, math | tiling)) is None:
-                is_right_on_a_gpu(case)
+                assert_right_on_a_gpu(case)
 
 
 @pytest.mark.gpu
@@ -425,10 +425,10 @@ def test_layers_write_bytes_on_a_gpu(variant, shape):
 @pytest.mark.parametrize("math", ["default", "tf32", "float16", "bfloat16"])
 def test_pytorch_is_right_on_a_gpu(math, turned):
     for shape in (*SHAPES, LARGE):
-        is_right_on_a_gpu(Case("tconv", "pytorch_cuda", sizes_of(shape), {"math": math, "turned": turned}))
+        assert_right_on_a_gpu(Case("tconv", "pytorch_cuda", sizes_of(shape), {"math": math, "turned": turned}))
 
 
-def is_right_on_a_gpu(case):
+def assert_right_on_a_gpu(case):
     assert all(check.passed for check in kernel_cases.run_checks(kernel_cases.solve(case), case)), case.key
 
 

@@ -19,6 +19,7 @@ NAMES = [Path(path).name for path in (page.FILE, *page.DOCUMENT_FILES)]
 # What the tables and the texts are made from, besides code.
 INPUTS = ("results/published/**/*.*", "config/config.yaml", "paper/*")
 # The verbs that lead from published measurements to the documents; the code of `paper` is that of typesetting.
+# Those WITH_CHAPTERS also run code of all chapters.
 VERBS = ("collect", "roofs", "sensitivity")
 VERBS_WITH_CHAPTERS = ("numbers", "tables", "overview", "paper")
 

@@ -13,7 +13,7 @@ from ladder.catalogue.literals import is_string_sequence
 from ladder.errors import LadderError, did_you_mean
 
 RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
-CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")
+CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")  # `store/ceilings.py` explains them
 TUNING_KINDS = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ladder.cuda.gpus import load_cupy, synchronize
 from ladder.errors import LadderError
 
-# The spin kernel before a timed run: long enough to hide a few launches, short compared with a sample.
+# How long the spin kernel before a timed run takes: enough to hide a few launches, little compared with a sample.
 SPIN_NANOSECONDS = 100_000
 SPIN = r"""
 extern "C" __global__ void spin(long long nanoseconds) {

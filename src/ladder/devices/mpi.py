@@ -21,8 +21,8 @@ from ladder.errors import LadderError, pluralize
 from ladder.machine import caches, description, processes
 from ladder.records.case import Case
 
-# Without the last two, Open MPI 4 and 5 would bind ranks, with all their threads: one or two to a core each, more to a
-# socket or a NUMA node each.
+# Without the last two, Open MPI 4 and 5 would bind each rank, with all its threads: to one core for up to two ranks,
+# else to a socket or a NUMA node.
 OPEN_MPI_VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -267,7 +267,7 @@ def communicator() -> Any:
 def share_of_cpus(ranks: Sequence[tuple[str, list[int]]], rank: int) -> list[int]:
     """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
     ranks_by_cpu: dict[int, list[int]] = {}
-    for user, (node, cpus) in enumerate(ranks):
+    for user, (node, cpus) in enumerate(ranks):  # a user is a rank
         if node == ranks[rank][0]:
             for cpu in cpus:
                 ranks_by_cpu.setdefault(cpu, []).append(user)

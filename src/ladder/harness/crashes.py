@@ -38,7 +38,7 @@ class FaultReport:
         return f"/proc/{os.getpid()}/fd/{self.file}"
 
     def sentences(self, code):
-        """The line of the variant in which the signal came, and what else to do; empty if the worker wrote none."""
+        """The line of the variant in which the signal came, if known, and what to do; `code` is the exit status."""
         text = os.pread(self.file, MAX_LENGTH, 0).decode(errors="replace")
         folders = {*locations.folders(self.case.workload)}
         calls = ((Path(call["path"]), call["line"]) for call in CALL_PATTERN.finditer(text))

@@ -99,7 +99,7 @@ def group_processes(processes, launcher, memory, cores=None):
     By default `cores` are those of this process.
     """
     cores = cores or cpus.cores()
-    group, ranks, required = [], 0, 0
+    group, ranks, required = [], 0, 0  # a group, its ranks, and the bytes that it requires
     for turn, case in processes:
         needed = math.inf if starts_alone(case, launcher) else MEMORY_FACTOR * bytes_of_arrays(case)
         if group and (ranks + case.ranks > cores or required + needed > memory):

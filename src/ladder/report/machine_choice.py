@@ -11,8 +11,9 @@ def pick_machines(study, needs, sources):
     """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
 
     The best machine gets each shared role (neither `separate` nor `widest`) that it meets. It is the first by: meeting
-    the first two roles, being this build's, the number of campaigns, the number of roles met. Each remaining role goes
-    to the machine that meets it, this build's before a published one, with the most campaigns of it, then of all roles.
+    the first two shared roles, being this build's, the number of campaigns of shared roles, the number of these that it
+    meets. Each remaining role goes to the machine that meets it, this build's before a published one, with the most
+    campaigns of it, then of all roles.
     """
     machines = [study.for_machine(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}

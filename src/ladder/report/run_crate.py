@@ -56,7 +56,7 @@ def document(root, workflow, configuration, results, began=None, ended=None):
     main, *rules = (file_entity(root, path) for path in workflow)
     settings = file_entity(root, configuration) | {"exampleOfWork": reference(parameter_id(configuration))}
     outputs = [folder_entity(root, path) if Path(path).is_dir() else file_entity(root, path) for path in results]
-    # Formal parameters are what the workflow makes for readers: files at the top level. Folders have the data behind.
+    # Formal parameters are what the workflow makes for readers: files at the top level. Folders have data behind them.
     top_level_files = [entity for entity in outputs if "/" not in entity["@id"]]
     for entity in top_level_files:
         entity["exampleOfWork"] = reference(parameter_id(entity["@id"]))
@@ -120,7 +120,7 @@ def crate_entities(files, main, ended):
 
 
 def run_entity(main, settings, outputs, began, ended):
-    """The entity of the run: what it was made with, from what, and what it made."""
+    """The entity of the run: its workflow, its configuration, its results and its times."""
     times = {"startTime": began.isoformat(timespec="seconds")} if began else {}
     return {
         "@id": RUN,

@@ -46,7 +46,7 @@ class Rung:
     def is_loss(self):
         """Whether the rung is slower than the one above by all of the interval."""
         return (
-            self.gain_over_above is not None
+            self.gain_over_above is not None  # FASTER is the rung above
             and verdicts.outcome_of(self.gain_over_above.low, self.gain_over_above.high) == verdicts.FASTER
         )
 
@@ -144,7 +144,7 @@ def ladder_of_lines(study, chapter, machine, keys, index):
 
 
 def rung(study, key, rows, is_peer, above, first, index):
-    """The rung of a line."""
+    """The rung of a line; `above` and `first` are the rows of these rungs; `above` may be None."""
     line = study.line(key)
     idea = line.idea or study.rungs.get(line.variant, "").removeprefix(chapters.PEER_PREFIX)
     return Rung(

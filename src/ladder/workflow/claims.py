@@ -14,7 +14,7 @@ from ladder.workflow.mistakes import end_run_on_mistake, stop
 
 
 class Claims:
-    """The claims' experiment of a StudyPlan with its Builds: what the configuration's file `claims` asks for.
+    """The claims' experiment of a StudyPlan with its Builds: what the files in the configuration's `claims` ask for.
 
     `campaign` is the name of the campaign that is continued or begun, and `blocks` are lists of cases by name.
     """
@@ -46,7 +46,7 @@ class Claims:
 
     @functools.cached_property
     def blocks(self):
-        """{name: [PlannedCase]}: the experiments of one machine that share cases, directly or through others."""
+        """{name: [PlannedCase]}: a block per group of a machine's experiments that share cases, even through others."""
         groups = []  # of ([(machine, experiment)], {(machine, key): PlannedCase})
         for item in self.plan.cases:
             name, key = (item.machine, item.experiment), (item.machine, item.case.key)

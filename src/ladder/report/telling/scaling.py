@@ -28,8 +28,8 @@ class Panel:
     ceiling: Callable
 
 
-def figure(study, panels, work, ceiling, subject):
-    """The figure of the panels with measurements; `work` is bytes or flops, `ceiling` the label of the wide line."""
+def figure(study, panels, work, ceiling_label, subject):
+    """The figure of the panels with measurements; `work` is bytes or flops, `subject` what an empty figure lacks."""
     groups = {}
     for panel in panels:
         if len(summaries := summaries_of(study, panel, work)):
@@ -39,7 +39,7 @@ def figure(study, panels, work, ceiling, subject):
         return layout.empty(subject)
     figure, _ = layout.panels(groups, fill, HEIGHT, 0.55)
     converged = all(summaries["converged"].all() for group in groups.values() for _, _, summaries, *_ in group)
-    layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label=ceiling)], converged)
+    layout.legend(figure, [Line2D([], [], **by_threads.CEILING, label=ceiling_label)], converged)
     return figure
 
 

@@ -1,7 +1,7 @@
 """All macro blocks with the loop over patterns outermost and the innermost loop along rows, also in the forward pass.
 
 The earlier study changed the order of loops in its versions 2, 7, 17 and 22, and describes only that of the weight
-change, `loop_order`; this is the rest.
+change, `loop_order`; this variant changes the other macro blocks, too.
 
 The variant is bound by loads and stores: because pointers may alias, the compiler can't keep results and indices in
 registers, so it loads and stores them for every product.

@@ -8,7 +8,7 @@
 
 constexpr int ROWS = 256;  // rows of a block of `output` and `slope`
 
-// to (patterns, columns) = the rows ranpat (patterns) of from (images, columns), a block per row.
+// to (patterns, columns) = the rows of from (images, columns) that ranpat (patterns) lists, a block per row.
 extern "C" __global__ void __launch_bounds__(256)
     gather(const REAL *from, const long long *ranpat, REAL *to, int columns) {
   from += size_t(ranpat[blockIdx.x]) * columns;

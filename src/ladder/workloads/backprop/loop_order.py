@@ -1,4 +1,4 @@
-"""The first step of the earlier study: `before` with the loop over patterns moved out of the weight change, no more.
+"""The first step of the earlier study: `before` with the loop over patterns moved outwards in the weight change only.
 
 The forward pass still reads the weights by columns. The weight change is bound by loads and stores: since pointers may
 alias, the compiler loads and stores a result for every product.

@@ -24,8 +24,8 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_persistent.cu"
 MACROS = ("block", "team", "rows", "unroll", "columns")
-# With `columns`, for A in registers and n up to 32 times `columns`. The others are for short and for long rows. Each is
-# the fastest of several tilings on an H200.
+# Those with `columns` are for A in registers and n up to 32 times `columns`, the others for short and for long rows.
+# Each is the fastest of several tilings on an H200.
 TILES = {
     "float32": (
         {"block": 256, "team": 32, "rows": 2, "unroll": 4, "columns": 16},

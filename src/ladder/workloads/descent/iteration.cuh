@@ -30,7 +30,7 @@ enum ResidualKind { UPDATED, RECOMPUTED };
 struct SolveState {
   const REAL *matrix, *b;  // (n, n) and (n)
   REAL *x, *history;       // (n) and (iterations + 1)
-  long long *steps;        // (1)
+  long long *steps;        // (1): the number of steps once the solve has ended, -1 before
   REAL *vectors;           // (6 n + 2 gridDim.x): two buffers each of r, p, q and the blocks' parts of p.q
   REAL *diagonal;          // (n): a copy of the diagonal of A
   REAL *rz;                // (iterations + 1): r.z of every step

@@ -46,6 +46,7 @@ struct Shared {
   Vector a[STAGES][BM * 8], b[STAGES][BN * 8];
   Mbarrier full[STAGES], empty[STAGES];
 };
+// Of a multiprocessor's 228 KiB, the system reserves 1 KiB for each block.
 static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
 
 extern __shared__ __align__(1024) unsigned char memory[];  // aligned as the TMA's swizzle requires
@@ -102,8 +103,8 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
 // contiguous: each half of a warp covers all 16 elements of a line's length.
 __device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
 
-// A lane's element of a tile, from its offset for the first eight rows and the first four depths: `eights` rows of
-// eight and `fours` depths of four further. Such distances only set bits that an exclusive or adds, or whole lines.
+// A lane's element of a tile, 8 * `eights` rows and 4 * `fours` depths further than the one at `offset`. Such distances
+// only set bits that an exclusive or adds, or are whole lines.
 template <bool along_k>
 __device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
   const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE
@@ -111,7 +112,7 @@ __device__ __forceinline__ REAL element(const char *tile, int offset, int eights
   return *reinterpret_cast<const REAL *>(tile + index);
 }
 
-// Store the pair of this index of a thread's sums in a tile.
+// Store a thread's pair of sums, the one of this index, in its place of the result.
 __device__ __forceinline__ void store(const Result &result, const Corner &corner, int index, Pair pair) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   result.store(corner.row + warp / (BN / WN) * WM + index / COLUMNS * 8 + lane / 4,

@@ -41,7 +41,7 @@ class _Loop:
     """Emits a loop over the inner dimension that advances by `step` and updates a list of values."""
 
     def __init__(self, builder, start, end, step, values):
-        self.builder, self.index = builder, start.type
+        self.builder, self.index = builder, start.type  # the type of the loop's index
         entry = builder.block
         self.head = builder.append_basic_block("head")
         self.body = builder.append_basic_block("body")
@@ -108,7 +108,7 @@ def _strip(typingctx, rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset
 
     def codegen(context, builder, signature, args):
         rows, columns, depth, a, a_offset, a_row, a_k, b, b_offset, b_k, addend, add, c, c_offset, c_row = args
-        index = depth.type
+        index = depth.type  # the type of indices, which makes constants of it
         dtype = signature.args[3].dtype
         vectors = Vectors(context, builder, dtype, VECTOR_BYTES // (dtype.bitwidth // 8))
         a_start = address(context, builder, signature.args[3], a, a_offset)
@@ -174,7 +174,7 @@ def _dot(typingctx, rows, columns, depth, stride, a, a_offset, b, b_offset, adde
 
     def codegen(context, builder, signature, args):
         rows, columns, depth, stride, a, a_offset, b, b_offset, addend, add, c, c_offset, c_row, c_column = args
-        index = depth.type
+        index = depth.type  # the type of indices, which makes constants of it
         dtype = signature.args[4].dtype
         vectors = Vectors(context, builder, dtype, VECTOR_BYTES // (dtype.bitwidth // 8))
         a_start = address(context, builder, signature.args[4], a, a_offset)

@@ -7,8 +7,8 @@ A variant's `layer(problem, *, <tuning>)` returns a Layer. `problem` has `device
 - USES with `product`: `product` is the name of a variant of `gemm`.
 - OVERLAPS: with `overlaps`, the layer's kernel may start before the previous kernel has ended
   (`include/ptx/programmatic_launch.cuh`). It reads the packed filter before it waits for that kernel. The previous one
-  must therefore not be a kernel of `prepare`, which write it: a kernel that waits for its predecessor must run between
-  `prepare` and the layer.
+  must therefore not be a kernel of `prepare`, since these write the packed filter: a kernel that waits for its
+  predecessor must run between `prepare` and the layer.
 - READS_OPERANDS: the image is an array of operands of tensor cores, and `math` is their type (`operands.py`). With
   `result="operands"`, which all but `cuda_window_mma` take, so is the output, which the next layer reads.
 - WRITES_UINT8: `result` is float32, or uint8 for 8-bit pixels of values in [-1, 1] (`include/output_types.cuh`).

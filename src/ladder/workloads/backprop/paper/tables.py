@@ -12,7 +12,7 @@ from ladder.report.telling.lines import LATEX_TIMES, parallelism
 from ladder.workloads.backprop.paper.claims import ATOMIC, ATOMIC_ERROR, ONE_THREAD
 from ladder.workloads.backprop.paper.lines import CHANGES, LOOPS, OUTSIDE, changed_base
 
-# The study's programs and ours in words, on one thread, on several and on a GPU.
+# The earlier study's programs and ours in words, on one thread, on several and on a GPU.
 PROGRAMS = {f"`{name}`": name for name in LOOPS}
 PROGRAMS |= {"`associativity`, the study's flags": "last", "`tuned`": ONE_THREAD, "`openmp`": changed_base("openmp")}
 PROGRAMS |= {"`openmp`, atomic error": ATOMIC_ERROR, "`openmp`, atomic update": ATOMIC, "`tuned`, threads": "tuned"}
@@ -36,7 +36,7 @@ MEMORIES = {
 
 
 def programs(study):
-    """The time of IMAGES images by every program, the counterpart of the study's charts and of its comparison."""
+    """The time of IMAGES images by every program, the counterpart of the earlier study's charts."""
     rows = []
     for name, cases in {name: study.find(selection) for name, selection in PROGRAMS.items()}.items():
         if len(cases):
@@ -47,7 +47,7 @@ def programs(study):
 
 
 def memories(study):
-    """Which kernel uses which memory, as in the study, and how long it takes; empty without a GPU."""
+    """Which kernel uses which memory, as in the earlier study, and how long it takes; empty without a GPU."""
     base = study.find(changed_base("cuda_kernels"))
     times = kernel_times(study, base).map(latex.seconds) if len(base) else {}
     rows = [[latex.prose(name), *uses, times.get(name, NONE)] for name, uses in MEMORIES.items()]

@@ -70,8 +70,8 @@ def sizes(study):
             if len(phases):
                 times, quotient = phase_times(phases), phases_over_call(rows, phases)
                 cells = [seconds(times.pop(COMPUTE)), seconds(sum(times.values())), digits(quotient, 2)]
-                name = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), parallelism(rows.iloc[0], LATEX_TIMES)]
-                groups[-1].append([*name, median(rows), *cells])
+                labels = [f"${n} \\times {m}$", code(rows["variant"].iloc[0]), parallelism(rows.iloc[0], LATEX_TIMES)]
+                groups[-1].append([*labels, median(rows), *cells])
     head = ["Matrix", "Variant", "Where", "Time", COMPUTE, "communicate", "sum"]
     return latex.table("rllrrrr", head, insert_rules(groups))
 
@@ -107,8 +107,8 @@ def ranks(study):
         compute = where(study.phases_of(machine, case), phase=COMPUTE)
         has_imbalance = "imbalance" in compute and len(compute)
         imbalance = digits(compute["imbalance"].median()) if has_imbalance else NONE
-        name = [str(case["n"].iloc[0]), *codes(case, "mode", "variant"), parallelism(case.iloc[0], LATEX_TIMES)]
-        return [*name, *phase_cells(study, machine, case), imbalance]
+        labels = [str(case["n"].iloc[0]), *codes(case, "mode", "variant"), parallelism(case.iloc[0], LATEX_TIMES)]
+        return [*labels, *phase_cells(study, machine, case), imbalance]
 
     head = ["$n$", "Mode", "Variant", "Where", "Time", *PHASES, "sum", "imbalance"]
     frame = where(study.frame("ranks, all sizes"), device="mpi")
@@ -140,8 +140,8 @@ def gpus(study):
     def row(machine, case):
         first = case.iloc[0]
         pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-        name = [str(first["n"]), *codes(case, "mode", "variant"), pieces, f"{first['ranks']:.0f}"]
-        return [*name, *phase_cells(study, machine, case)]
+        labels = [str(first["n"]), *codes(case, "mode", "variant"), pieces, f"{first['ranks']:.0f}"]
+        return [*labels, *phase_cells(study, machine, case)]
 
     machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
     for name, machine in machines.items():
