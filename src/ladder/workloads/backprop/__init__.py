@@ -32,7 +32,7 @@ from ladder.workloads.backprop import reference
 
 RUNGS = {
     "before": "the untuned program: the loop over patterns is innermost in the weight change",
-    "loop_order": "the loop over patterns moved out of the weight change",
+    "loop_order": "the loop over patterns outermost in the weight change",
     "contiguous": "all innermost loops along rows of the weights",
     "temporaries": "loop invariants in variables",
     "fusion": "one loop over patterns up to the deltas",
