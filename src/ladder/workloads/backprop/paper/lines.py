@@ -44,7 +44,7 @@ EAGER: dict[str, Any] = {"compiled": OFF, **THREADS}
 AUTOGRAD, BY_HAND = (EAGER | {"gradients": gradients} for gradients in ("autograd", "by_hand"))
 LINES = {
     "before": Line("before", O2, "steps", "the loop over patterns innermost in the weight change"),
-    "loop_order": Line("loop_order", O2, "steps", "the loop over patterns moved out of it", "caches"),
+    "loop_order": Line("loop_order", O2, "steps", "the loop over patterns outermost in it", "caches"),
     "contiguous": Line("contiguous", O2, "steps", "all innermost loops along rows", "caches"),
     "temporaries": Line("temporaries", O2, "steps", "loop invariants in local variables", "loads and stores"),
     "fusion": Line("fusion", O2, "steps", "one loop over patterns up to the deltas", "caches"),
