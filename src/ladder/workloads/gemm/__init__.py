@@ -49,6 +49,7 @@ RUNGS = {
     "cublas": "cuBLAS, with its own choice of kernels",
     "cublas_mixed": "cuBLAS on operands in half precision, or split into two TF32 parts",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",
+    "pytorch": "peer: PyTorch on the CPU, MKL in its wheels for x86",
 }
 SIZES = {
     "form": ("nn", "tn", "nt"),
