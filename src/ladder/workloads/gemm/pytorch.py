@@ -4,6 +4,8 @@ In PyTorch's wheels for x86 this BLAS is MKL; `torch.__config__.show()` names it
 so no operand is copied. An addend is copied into the result and added by BLAS with beta = 1, all in one call. The timed
 call is a `functools.partial`, which adds no Python code; PyTorch's dispatch takes about a microsecond, longer than the
 arithmetic of a tiny product.
+
+On processors by AMD, MKL 2024.2 runs kernels in AVX2 (`mkl_blas_def_dgemm_kernel_zen`) even if they have AVX-512.
 """
 
 from functools import partial
