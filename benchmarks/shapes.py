@@ -96,6 +96,8 @@ def measure(workload, device, sizes, tuning, limits, library=None):
     report = Sentences()
     with hold_machine(*cases):
         rank(ranking, {case: case_files.provide(case, report.say) for case in cases}, report)
+    if cases[0] not in ranking.remaining:
+        raise LadderError(f"{workload}/{cases[0].variant} can't be measured, so there is nothing to compare with.")
     best, times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
     ratio = quotient(ranking.times(cases[0]), times)
     return Result(sizes, best, ratio.value, ratio.low, ratio.high)
