@@ -1,6 +1,7 @@
 """Compare the project's best variant with the library on random shapes.
 
     python benchmarks/shapes.py --seed 1 [--workload gemm] [--device host] [--count 24] [--threads 1] [--csv shapes.csv]
+    python benchmarks/shapes.py --seed 1 --library pytorch
     python benchmarks/shapes.py --seed 1 2 3 4 5 --device cuda --sizes >shapes.yaml
 
 Sizes are drawn log-uniformly from the seed, within limits on a product's sides, FLOPs and bytes; each form and each
@@ -10,6 +11,7 @@ the library, so that a lucky choice doesn't win. A ratio is the library's time o
 the variant is faster. Prints every shape, the geometric means of the ratios with 95 % intervals over shapes, the shapes
 with the lowest ratios, and which classes of shapes have an interval below 1 ("loses").
 
+On the host, the library is SciPy's BLAS or, with `--library pytorch`, PyTorch's, which is MKL in its wheels for x86.
 With `--math tf32`, products in float32 on tensor cores are compared instead. With `--sizes` nothing is measured: the
 shapes are printed as sizes of an experiment, as in `config/shapes.yaml`.
 """
@@ -33,7 +35,8 @@ from ladder.records.case import Case
 from ladder.statistics import intervals, selection
 from ladder.statistics.quotients import quotient
 
-# The project's variants and the library, by workload and device; those of another precision don't take part.
+# The project's variants and the library, by workload and device; those of another precision don't take part. On the
+# host, another library can be chosen.
 CONTENDERS = {
     ("gemm", "host"): (("tiled",), "blas"),
     ("gemm", "cuda"): (("cuda_tiled", "cuda_skinny", "cuda_packed", "cuda_mma", "cuda_tma", "cuda_wgmma"), "cublas"),
@@ -87,22 +90,27 @@ def is_within_limits(workload, device, sides, itemsize):
     return low <= 2 * m * n * k <= high and itemsize * (m * k + k * n + 2 * m * n) <= MAX_BYTES[device]
 
 
-def measure(workload, device, sizes, tuning, limits):
+def measure(workload, device, sizes, tuning, limits, library=None):
     """The Result of a shape; `tuning` is the library's, `limits` the ranking's. Raises LadderError if that fails."""
-    ranking = Ranking(cases := contenders(workload, device, sizes, tuning), cases[0], limits)
+    ranking = Ranking(cases := contenders(workload, device, sizes, tuning, library), cases[0], limits)
     report = Sentences()
     with hold_machine(*cases):
         rank(ranking, {case: case_files.provide(case, report.say) for case in cases}, report)
+    if cases[0] not in ranking.remaining:
+        raise LadderError(f"{workload}/{cases[0].variant} can't be measured, so there is nothing to compare with.")
     best, times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
     ratio = quotient(ranking.times(cases[0]), times)
     return Result(sizes, best, ratio.value, ratio.low, ratio.high)
 
 
-def contenders(workload, device, sizes, tuning):
-    """The case of the library with its tuning, and those of the project's variants in the same precision."""
-    names, library = CONTENDERS[workload, device]
+def contenders(workload, device, sizes, tuning, library=None):
+    """The case of the library, by default that of CONTENDERS, and those of the project's variants in its precision.
+
+    `tuning` is the library's; the variants have its threads.
+    """
+    names, default = CONTENDERS[workload, device]
     shared = {name: value for name, value in tuning.items() if name == "threads"}
-    library_case = Case(workload, library, sizes, tuning, "cold", {})
+    library_case = Case(workload, library or default, sizes, tuning, "cold", {})
     cases = [Case(workload, name, sizes, shared, "cold", {}) for name in names]
     possible = [case for case in cases if not traits.beyond_limits_reason(case)]
     return [library_case, *(case for case in possible if traits.precision(case) == traits.precision(library_case))]
@@ -185,10 +193,13 @@ def main():
     parser.add_argument("--device", choices=MAX_BYTES, default="host", help="default: host")
     parser.add_argument("--count", type=int, default=24, help="number of shapes per seed (default: 24)")
     parser.add_argument("--threads", type=int, default=1, help="on the host (default: 1)")
+    parser.add_argument("--library", choices=("blas", "pytorch"), help="on the host (default: blas)")
     parser.add_argument("--math", choices=("default", "tf32"), default="default", help="of products on a GPU")
     parser.add_argument("--csv", help="write a row for each shape to this CSV file")
     parser.add_argument("--sizes", action="store_true", help="print the shapes as YAML, and measure nothing")
     options = parser.parse_args()
+    if options.library and options.device != "host":
+        parser.error("--library is for --device host")
     shapes = [sizes for seed in options.seed for sizes in draw(options.workload, options.device, seed, options.count)]
     if options.math == "tf32":
         shapes = [sizes for sizes in shapes if sizes["dtype"] == "float32"]
@@ -201,7 +212,7 @@ def main():
     results = []
     try:
         for sizes in shapes:
-            results.append(measure(options.workload, options.device, sizes, tuning, QUICK))
+            results.append(measure(options.workload, options.device, sizes, tuning, QUICK, options.library))
             print(describe(results[-1]), flush=True)
     except LadderError as error:
         sys.exit(f"shapes: {error}")

@@ -51,7 +51,7 @@ def stream(case):
 
 
 # FLOP/s of matrix products on a thread and on a GPU, and the speed-up on a GPU by other precisions.
-THREAD_FLOPS = {"openmp": 2e9, "c_openmp": 2e9, "interchanged": 8e9, "tiled": 50e9, "blas": 50e9}
+THREAD_FLOPS = {"openmp": 2e9, "c_openmp": 2e9, "interchanged": 8e9, "tiled": 50e9, "blas": 50e9, "pytorch": 40e9}
 GPU_FLOPS = {"cuda_naive": 2.5e12, "cuda_shared": 3.75e12, "cuda_columns": 7.5e12, "cuda_tiled": 25e12}
 GPU_FLOPS |= {
     "cuda_mma": 50e12,

@@ -168,6 +168,20 @@ def test_variants_of_another_precision_do_not_take_part(script):
     }
 
 
+def test_a_library_of_the_host_is_chosen(script, monkeypatch, capsys):
+    shapes = script("shapes")
+    sizes = {"n": 33, "m": 17, "dtype": "float32"}
+    names = {
+        library: [case.variant for case in shapes.contenders("gemv", "host", sizes, {"threads": 1}, library)]
+        for library in (None, "pytorch")
+    }
+    assert names == {None: ["blas", "openmp"], "pytorch": ["pytorch", "openmp"]}
+    monkeypatch.setattr("sys.argv", ["shapes.py", "--device", "cuda", "--library", "pytorch", "--seed", "1"])
+    with pytest.raises(SystemExit):
+        shapes.main()
+    assert "--library is for --device host" in capsys.readouterr().err
+
+
 def test_configured_shapes_are_those_of_the_seeds(script, monkeypatch, capsys):
     seeds = "12345"
     monkeypatch.setattr("sys.argv", ["shapes.py", "--device", "cuda", "--sizes", "--seed", *seeds])

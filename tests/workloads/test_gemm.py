@@ -2,6 +2,7 @@
 
 import itertools
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -21,7 +22,9 @@ FORMS = ("nn", "tn", "nt")
 DTYPES = ("float64", "float32")
 SHAPES = [(1, 1, 1), (17, 1, 65), (1, 65, 17), (65, 17, 1), (33, 65, 129)]
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
-VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp")
+NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
+NEEDS = {"c_openmp": [NEEDS_GCC], "pytorch": [NEEDS_TORCH]}
+VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp", "pytorch")
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
 # So large that m n k exceeds `gemm.MAX_FULL_CHECK_FMAS` and rows are sampled.
 BIG = {"m": 301, "n": 257, "k": 263}
@@ -33,7 +36,7 @@ def combinations(variants, forms):
     for variant, form, dtype in itertools.product(variants, forms, DTYPES):
         number = VARIANTS.index(variant) + FORMS.index(form) + DTYPES.index(dtype)
         is_slow = dtype == "float32" if variant == "tiled" else number % 2
-        marks = [NEEDS_GCC] * (variant == "c_openmp") + [pytest.mark.slow] * is_slow
+        marks = NEEDS.get(variant, []) + [pytest.mark.slow] * is_slow
         parameters.append(pytest.param(variant, form, dtype, marks=marks))
     return parameters
 
@@ -94,6 +97,26 @@ def test_a_product_of_the_form_nt_may_lack_the_addend(variant, form, dtype):
             problem.out[...] = np.nan
             multiply(problem.a, problem.b, problem.out, addend)
             assert is_right(problem), (m, n, k, addend is None)
+
+
+@NEEDS_TORCH
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_pytorch_copies_no_operand_and_the_form_nt_may_lack_the_addend(form, dtype):
+    from torch.profiler import ProfilerActivity, profile
+
+    for m, n, k in SHAPES:
+        problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
+        for addend in (problem.c, None):
+            problem.c = problem.inputs["c"] = addend
+            validation.poison(problem.outputs)
+            run = workloads.load_variant("gemm", "pytorch").setup(problem, threads=1)
+            with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+                run()
+            assert is_right(problem), (m, n, k, addend is None)
+            calls = profiled.key_averages()
+            assert sum(call.count for call in calls if call.key == "aten::copy_") == (addend is not None)
+            assert all(call.self_cpu_memory_usage == 0 for call in calls)
 
 
 def test_only_the_form_nt_has_an_addend_and_it_is_checked():

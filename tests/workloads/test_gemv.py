@@ -3,6 +3,7 @@
 import ctypes
 import itertools
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -27,13 +28,16 @@ SMALL = [(n, m) for n, m in SHAPES if n * m <= 10**5]
 LARGE = [shape for shape in SHAPES if shape not in SMALL]
 DTYPES = ("float64", "float32")
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
+NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 TUNINGS = {
     "openmp": {"threads": 2},
     "openmp_bound": {"threads": 2, "binding": "spread"},
     "c_openmp": {"threads": 2, "schedule": "dynamic"},
     "blas": {"threads": 2},
+    "pytorch": {"threads": 2},
 }
-VARIANTS = [pytest.param(name, marks=NEEDS_GCC) if name == "c_openmp" else name for name in TUNINGS]
+NEEDS = {"c_openmp": [NEEDS_GCC], "pytorch": [NEEDS_TORCH]}
+VARIANTS = [pytest.param(name, marks=NEEDS.get(name, [])) for name in TUNINGS]
 MULTIPROCESSORS = 132  # of an H200
 EMULATED_KERNELS = ("cuda_naive", "cuda_coalesced", "cuda_shared")
 CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]

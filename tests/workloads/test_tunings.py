@@ -69,6 +69,7 @@ def switch(pattern, off=None, **others):
 
 
 THREADS = Observed((1, 3), "^OMP_NUM_THREADS=@$")
+TORCH_THREADS = Observed((1, 3), r"^torch\.set_num_threads\(@\)")
 RANKS = {"ranks": Observed((2, 3), "^launched by env -n @$")}
 MODE = {"mode": Observed({"ship": "^runs scatter", "resident": "^prepares scatter"})}
 FLAGS = {"flags": Observed(("O2", "native"), r" dtype=\w+,flags=@[, ]")}
@@ -168,7 +169,7 @@ OBSERVED = {
         },
         "numpy_loop": THREADS_ALONE,
         "pytorch": {
-            "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
+            "threads": TORCH_THREADS,
             "gradients": Observed({"autograd": r"\.requires_grad_\(", "by_hand": r"\.new_empty\("}),
             "compiled": switch(r"^torch\.compile\(", gradients="by_hand"),
             "block": Observed((10, 65536), r"\.split\(@\)"),
@@ -218,7 +219,7 @@ OBSERVED = {
             **GRAPH,
         },
         "pytorch": {
-            "threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"),
+            "threads": TORCH_THREADS,
             "batch": Observed((8, 16), r"\.split\(@\)"),
             "turned": switch(r"\.flip\("),
             **COMPILED,
@@ -383,6 +384,7 @@ OBSERVED = {
             )
         },
         "c_openmp": {"threads": THREADS, **FLAGS},
+        "pytorch": {"threads": TORCH_THREADS},
     },
     "gemv": {
         "openmp": {"threads": Observed((1, 3), r" multiply .*, @\)")},
@@ -412,6 +414,7 @@ OBSERVED = {
         "cublas": {},
         "mpi_cublas": {**RANKS, **MODE, "chunks": Observed({1: ("Dgemv", 1), 3: ("Dgemv", 3)})},
         "nccl_cublas": {**RANKS, **MODE, "chunks": Observed({1: ("Dgemv", 1), 3: ("Dgemv", 3)}), **GRAPH},
+        "pytorch": {"threads": TORCH_THREADS},
     },
     "mlp": {
         "host": {
@@ -427,7 +430,7 @@ OBSERVED = {
         },
         "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
         "numpy_loop": THREADS_ALONE,
-        "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)"), **COMPILED},
+        "pytorch": {"threads": TORCH_THREADS, **COMPILED},
         "pytorch_cuda": {**TORCH_GRAPH, **COMPILED},
     },
     "pattern_input": {
@@ -493,7 +496,7 @@ OBSERVED = {
             "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
             "rows": Observed((8, 16), r" \w+_to_float32 .*,rows=@ "),
         },
-        "pytorch": {"threads": Observed((1, 3), r"^torch\.set_num_threads\(@\)")},
+        "pytorch": {"threads": TORCH_THREADS},
         "pytorch_cuda": {
             "math": Observed(
                 {"default": [r"^TF32 is allowed: False False$", NO_HALVES], "tf32": r"^TF32 is allowed: False True$"}

@@ -50,6 +50,7 @@ RUNGS = {
     "cublas_mixed": "cuBLAS on operands in half precision, or split into two TF32 parts",
     "cublas_lt": "peer: cuBLASLt, the fastest of ten algorithms of its heuristic",
     "c_openmp": "peer: the loops of `openmp` in C, compiled by gcc",
+    "pytorch": "peer: PyTorch on the CPU, MKL in its wheels for x86",
 }
 SIZES = {
     "form": ("nn", "tn", "nt"),

@@ -32,6 +32,7 @@ RUNGS = {
     "cublas": "cuBLAS",
     "mpi_cublas": "cuBLAS on several GPUs, rows through MPI and host memory",
     "nccl_cublas": "cuBLAS on several GPUs, rows between GPUs by NCCL",
+    "pytorch": "peer: PyTorch on the CPU, MKL in its wheels for x86",
 }
 CEILING = "raises bandwidth"  # can raise the ceiling `bandwidth`, which another workload sets
 SIZES = {"n": int, "m": int, "dtype": ("float64", "float32"), "seed": 1}

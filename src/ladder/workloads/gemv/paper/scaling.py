@@ -22,7 +22,7 @@ HOST = [
     (select("blas", "threads"), Look("blas", COLOURS["blue"], "o")),
     (select("ship", "ranks"), Look("mpi, ship", COLOURS["pink"], "o", DASHED)),
     (select("resident", "ranks"), Look("mpi, resident", COLOURS["pink"], "o")),
-    (select("hybrid", "ranks"), Look("mpi_openmp, resident", COLOURS["sky"], "o")),
+    (select("hybrid", "ranks"), Look("mpi_openmp, resident", COLOURS["olive"], "o")),
 ]
 GPUS = [
     (select("graph", "most GPUs"), Look("nccl_cublas, graph", COLOURS["indigo"], "o")),
