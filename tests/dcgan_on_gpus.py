@@ -1,4 +1,4 @@
-"""Pictures of `home` from several simulated GPUs of one process, with a thread for each.
+"""Pictures of `home`, which copies them to the host, from several simulated GPUs, each with a thread of one process.
 
     CUDA_VISIBLE_DEVICES=0,1,2,3 PYTHONPATH=tests/fake_cupy python tests/dcgan_on_gpus.py [--fault FAULT]
 

@@ -1,4 +1,4 @@
-"""The Slurm of the tests behaves like a real one: it places, refuses and ends jobs; a machine has only one."""
+"""The tests' Slurm, a real one of virtual nodes, places, refuses and ends jobs; a machine has only one."""
 
 import os
 import subprocess

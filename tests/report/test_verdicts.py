@@ -15,7 +15,7 @@ from ladder.workloads.descent.paper import claims as descent_claims
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
-RUN = "2026-11-28T174003Z"  # a campaign as runs name it
+RUN = "2026-11-28T174003Z"  # in the column `campaign` of an ordinary run, on which no verdict rests
 SLOWER_VARIANT = "cuda_fused"  # of the claim `one-launch`
 
 
@@ -56,7 +56,7 @@ def test_the_tally_counts_every_claim(study):
     assert verdicts.numbers(Study({}, None))["study/verdicts/directions"] is None
 
 
-def records_of_run(study):
+def as_ordinary_run(study):
     """The study as that of an ordinary run, whose name is in the records, too."""
     change = {name: table | {"samples": table["samples"].assign(campaign=RUN)} for name, table in study.tables.items()}
     return replace(study, tables=change)
@@ -64,7 +64,7 @@ def records_of_run(study):
 
 def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
     """They would show half the gain."""
-    run = records_of_run(
+    run = as_ordinary_run(
         made_chapters.study("descent", machine="here", factor=lambda case: 1 + (case.variant == "cuda_persistent"))
     )
     published = made_chapters.study("descent", machine="here (published)")
@@ -77,7 +77,7 @@ def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
 
 
 def test_without_a_campaign_no_claim_is_tested(study):
-    run = records_of_run(study)
+    run = as_ordinary_run(study)
     assert {*verdicts.rows(run)["verdict"]} == {"not tested"}
     needs = {claim.needs for *_, claim in chapters.verdicts(run) if claim.key == "one-launch"}
     assert needs == {"a campaign"}
@@ -91,7 +91,7 @@ def test_rungs_that_no_campaign_has_need_one(study):
     def needs(run):
         published = made_chapters.study("descent", machine="here (published)", drop=is_persistent)
         merged_study = replace(
-            made_up.merge(records_of_run(run), published), campaigns={made_up.CAMPAIGN: {"machine": "here"}}
+            made_up.merge(as_ordinary_run(run), published), campaigns={made_up.CAMPAIGN: {"machine": "here"}}
         )
         (claim,) = [claim for *_, claim in chapters.verdicts(merged_study) if claim.key == "one-launch"]
         assert (claim.answer.verdict, claim.answer.ratio) == ("not tested", None)

@@ -50,12 +50,12 @@ def main():
 def describe(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
     locations.set_variant_folders(config["variant_folders"])
-    machines = targets.this_machine(config)
-    planned = plan.plan(config, machines)
+    targets_by_kind = targets.this_machine(config)
+    planned = plan.plan(config, targets_by_kind)
     (experiment,) = {item.experiment for item in planned}
     cases = {item.case.variant: item.case for item in planned}
     answer = {
-        "label": machines["cpu"].label,
+        "label": targets_by_kind["cpu"].label,
         "cpu": cpus.cpu(),
         "cores": description.cores(),
         "plan": plan.document(planned, experiment),
@@ -66,7 +66,7 @@ def describe(options):
         "workers": {name: runtime_variables(environment.of_worker(case)) for name, case in cases.items()},
     }
     if options.measure:
-        answer["record"] = measure(cases[options.measure], machines["cpu"].launcher)
+        answer["record"] = measure(cases[options.measure], targets_by_kind["cpu"].launcher)
     if options.figure:
         answer["figure"] = draw(options.figure)
     if options.typeset:
@@ -119,7 +119,7 @@ def draw(name):
 
 
 def typeset():
-    """The digest of a document of a line, which inputs another file; None without LaTeX."""
+    """The digest of a one-line document, which inputs another file; None without LaTeX."""
     if not shutil.which("latexmk"):
         return None
     Path("paper/inputted.tex").write_text("\\def\\inputted{It is typeset.}\n", encoding="utf-8")

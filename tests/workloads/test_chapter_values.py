@@ -165,7 +165,7 @@ PREDICTED = {
         ({"device": "host", "threads_found": 2, "variant": "interchanged"}, 0.02),
         ({"variant": "cuda_shared"}, 8e9 / 6e13),
         ({"variant": "cuda_tiled"}, 1e9 / 6e13),
-        (BATCH | {"variant": "cuda"}, 0.01 + 8 * assumptions.NODE),
+        (BATCH | {"variant": "cuda"}, 0.01 + 8 * assumptions.GRAPH_NODE),
     ],
     "backprop": [
         {"layers": "784-56-28-10", "images": 60000, "dtype": "float32", "precision": "float32", "flops": 2e9}
@@ -181,7 +181,10 @@ PREDICTED = {
     "descent": [
         {"n": 512, "dtype": "float32", "device": "host", "variant": "openmp", "threads": 4, "recompute": pd.NA},
         ({"device": "cuda", "variant": "cuda_fused", "graph": "off"}, assumptions.LAUNCH + MATRIX_BYTES / 4e12),
-        ({"device": "cuda", "variant": "cuda_fused", "graph": "on"}, assumptions.NODE + MATRIX_BYTES / 4e12),
+        (
+            {"device": "cuda", "variant": "cuda_fused", "graph": "on"},
+            assumptions.GRAPH_NODE + MATRIX_BYTES / 4e12,
+        ),
         ({"recompute": 0}, MATRIX_BYTES / 100e9),
         ({"recompute": 1}, 2 * MATRIX_BYTES / 100e9),
         ({"device": "cuda", "variant": "cupy_loop"}, None),

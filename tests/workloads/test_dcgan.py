@@ -29,7 +29,7 @@ IMAGES = (1, 2, 17, 101)
 # Tunings by name; 2 + 2 are the numbers of first and last layers.
 HOST_TUNINGS = {
     "one image at a time": {"batch": 1},
-    "batches that end within": {"batch": 16, "epilogue": "separate"},
+    "partial last batch": {"batch": 16, "epilogue": "separate"},
     "all at once": {"batch": 200, "epilogue": "folded"},
     "2 + 2": {"first": "blas", "split": 2},
     "3 + 1": {"first": "parity", "last": "blas", "split": 3, "epilogue": "separate"},
@@ -262,10 +262,10 @@ TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
 COPY_ENGINE = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
 # The tunings that are also tested with 512 channels.
-LARGER = ("batches that end within", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
+LARGER = ("partial last batch", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
 CUDA_TUNINGS = {
     "one image at a time": {"batch": 1},
-    "batches that end within": {"batch": 16, "epilogue": "separate"},
+    "partial last batch": {"batch": 16, "epilogue": "separate"},
     "all at once": {"batch": 200, "epilogue": "folded"},
     "graph": {"batch": 16, "graph": "on"},
     "naive": {"first": "cuda_naive", "split": 4, "batch": 16},
@@ -335,7 +335,7 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
 @pytest.mark.parametrize("images", [1, 199])
 @pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
 def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):
-    """One of three blocks uses a buffer twice; values after the last latent must not matter."""
+    """With 199 images, the first of three blocks uses a buffer twice. Values after the last latent must not matter."""
     for name, stand_in in {"kernel": emulated_kernel(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, stand_in)
     monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)

@@ -1,4 +1,4 @@
-"""Pictures of `home` from several simulated GPUs, whose streams run their work as late as possible."""
+"""Pictures of `home`, which copies them to the host, from several simulated GPUs with streams as late as possible."""
 
 import os
 import subprocess

@@ -158,11 +158,11 @@ def test_one_step_is_the_reference_gradient(digits, product, activation):
     training.epoch(0)
     order = reference.order(sizes, 0)
     x, labels = reference.scale_pixels(digits.train_images[order]), digits.train_labels[order]
-    loss, steps = reference.gradients(before, x, labels, activation)
+    loss, gradients = reference.gradients(before, x, labels, activation)
     assert training.problem.loss[0] == pytest.approx(loss, rel=1e-13)
-    for (weights, bias), (w, b), (dw, db) in zip(training.parameters(), before, steps, strict=True):
-        assert np.allclose((w - weights) / sizes["rate"], dw, rtol=0, atol=1e-14)
-        assert np.allclose((b - bias) / sizes["rate"], db, rtol=0, atol=1e-14)
+    for after, initial, gradient in zip(training.parameters(), before, gradients, strict=True):
+        for new, old, slope in zip(after, initial, gradient, strict=True):  # weights, bias
+            assert np.allclose((old - new) / sizes["rate"], slope, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def batch_on_the_host(problem, multiply):
 
 @pytest.mark.parametrize("batch", [40, 130])
 def test_copies_take_every_batch_there_and_all_parameters_back(digits, compute_reference, batch, monkeypatch):
-    """The last of the four batches is smaller."""
+    """In batches of 40, the last of four is smaller; 130 images are one batch."""
     monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(Resident))
     monkeypatch.setattr(cuda, "capture", lambda run, stream: run)
     monkeypatch.setattr(cuda, "load_cupy", mock.MagicMock())

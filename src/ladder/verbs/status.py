@@ -5,7 +5,7 @@ from ladder.verbs.arguments import add_configuration, add_json, print_json, read
 
 
 def add_arguments(parser):
-    add_configuration(parser, "report on this configuration instead; as for `list`")
+    add_configuration(parser, "report on the shipped configuration overridden by these files, not on the last run")
     add_json(parser)
 
 

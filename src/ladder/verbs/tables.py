@@ -1,4 +1,4 @@
-"""Write the paper's tables (LaTeX), and all verdicts (CSV)."""
+"""Write the paper's tables (LaTeX), all verdicts (CSV), and the validation table (HTML)."""
 
 from ladder.records.files import write_atomically
 from ladder.report import latex, tables, validation_table, verdicts

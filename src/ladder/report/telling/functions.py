@@ -1,7 +1,7 @@
 """The functions that a chapter's text may call: values in LaTeX about a selection, a line's key or a `select(...)`.
 
 Texts call the functions of this module and of the chapter's own `text.py`, and use the constants of the latter. They
-can also use the chapter's modules of data and those that `text.py` imports, as in `model.NODE`. They call functions
+can also use the chapter's modules of data and what `text.py` imports, as in `model.GRAPH_NODE`. They call functions
 without their first argument, the ChapterStudy. A function without a measurement returns None or raises NotMeasured.
 """
 

@@ -30,5 +30,6 @@ def setup(problem: Problem, *, block: int = 256) -> Run:
     lengths = (n, n, tiles_across * n, 4 * blocks)
     workspace = (problem.device.empty((length,), dtype) for length in lengths)
     counters = load_cupy().zeros(2, np.uint32)
+    # `launch.limits` are the number of iterations, the algorithm and the tolerance.
     arguments = (*launch.problem_arrays(problem), *workspace, np.int64(n), *launch.limits(problem), counters)
     return partial(kernel, (blocks,), (block,), arguments, shared_mem=shared)

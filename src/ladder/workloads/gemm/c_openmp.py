@@ -1,4 +1,4 @@
-"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; it has the same bottleneck."""
+"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; same bottleneck, except with `fast` and `all`."""
 
 import ctypes
 from typing import Literal

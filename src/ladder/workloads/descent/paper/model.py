@@ -8,7 +8,7 @@ time to read, only in `cuda_persistent` and `cuda_cluster`.
 import numpy as np
 import pandas as pd
 
-from ladder.report.assumptions import BARRIER, EXCHANGE, LAUNCH, NODE, ROUND_TRIP
+from ladder.report.assumptions import BARRIER, EXCHANGE, GRAPH_NODE, LAUNCH, ROUND_TRIP
 from ladder.store import rates
 from ladder.workloads.descent_kernel.passes import pass_lengths, study_load
 
@@ -37,7 +37,7 @@ def predict(machine, row):
     if variant not in TRAFFIC:
         return LATENCIES.get(variant)
     products = 2 if pd.notna(recompute) and recompute == 1 else 1  # with 1, r = b - A x in every iteration
-    launch_seconds = launch_count(variant, int(row["n"])) * (NODE if row.get("graph") == "on" else LAUNCH)
+    launch_seconds = launch_count(variant, int(row["n"])) * (GRAPH_NODE if row.get("graph") == "on" else LAUNCH)
     latency_seconds = launch_seconds + LATENCIES.get(variant, 0.0)
     bytes_moved = TRAFFIC[variant] * products * matrix_bytes(row)
     return rates.seconds(machine, row, {"seconds": latency_seconds, "memory": bytes_moved}, row.get("threads"))

@@ -5,7 +5,7 @@ fraction of them; `interchanged` is bound by an assumed bandwidth of a core's L2
 products and its dependent kernels. Peers have no model.
 """
 
-from ladder.report.assumptions import L2_BANDWIDTH, LOAD_SLOWDOWN, NODE
+from ladder.report.assumptions import GRAPH_NODE, L2_BANDWIDTH, LOAD_SLOWDOWN
 from ladder.store import rates
 from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
@@ -29,7 +29,7 @@ def predict(machine, row):
     if name == "interchanged":
         amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / L2_BANDWIDTH}
     if amounts and not is_product and row["variant"] == "cuda":
-        amounts |= {"seconds": kernel_count(row) * NODE}
+        amounts |= {"seconds": kernel_count(row) * GRAPH_NODE}
     return rates.seconds(machine, row, amounts)
 
 

@@ -11,7 +11,7 @@ from ladder.workloads.mlp.paper.claims import PHASES, deep_net
 
 TITLE = "Products and training by threads"
 CAPTION = """\
-A batch of the deep network by threads: all products of a form, and the whole training. Above: time, medians with 95 %
+A batch of the deep network by threads: all products of a form, and the whole batch. Above: time, medians with 95 %
 intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is ideal.
 """
 EXPERIMENTS = ("mlp_deep",)
@@ -44,7 +44,7 @@ def draw(study):
 
 
 def summaries(study, product):
-    """The times of all forms, and of the whole training, on all numbers of threads."""
+    """The times of all forms, and of the whole batch, on all numbers of threads."""
     rows = [
         study.find(deep_net(product, count).phase(*PHASES[name])).assign(method=name, threads=count)
         for count in values(study.frame("deep"), "threads")
