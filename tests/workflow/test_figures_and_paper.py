@@ -157,6 +157,12 @@ def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
     assert {name for names in of_chapters for name in names} <= set(roots)
 
 
+def test_the_code_of_a_verb_changes_with_the_idea_of_a_rung(monkeypatch):
+    before, rungs = paper.code_of("tables"), paper.descriptions()["descent"]["RUNGS"]
+    monkeypatch.setattr(paper, "descriptions", lambda: {"descent": {"RUNGS": rungs | {"openmp": "another idea"}}})
+    assert paper.code_of("tables") != before
+
+
 def test_the_fingerprint_of_the_chapters_is_of_their_texts_and_captions(monkeypatch):
     monkeypatch.setattr(paper.captions, "text", dict)
     monkeypatch.setattr(paper.chapters, "texts", lambda: {"a": "x"})

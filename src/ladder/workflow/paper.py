@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from ladder.catalogue import imports, published, sources, workloads
+from ladder.catalogue import imports, literals, locations, published, sources, workloads
 from ladder.report import captions, chapters, run_crate, tables
 from ladder.store import TABLES
 
@@ -51,11 +51,21 @@ def digest_of(paths):
 
 
 def code_of(verb):
-    """The fingerprint of the code of a verb that writes about the study, including the code of all chapters."""
+    """The fingerprint of the code of a verb that writes about the study, of all chapters and of `descriptions`."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
     for chapter in chapters.chapters():
         modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA_MODULES)
-    return sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+    code = sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
+    return f"{code} {hashlib.sha256(json.dumps(descriptions()).encode()).hexdigest()[:16]}"
+
+
+def descriptions():
+    """The DESCRIPTIVE_CONSTANTS of all workloads, which no fingerprint of code has, {workload: {name: value}}."""
+    constants = {workload: literals.read(locations.problem_path(workload)) for workload in workloads.names()}
+    return {
+        workload: {name: values[name] for name in sorted(imports.DESCRIPTIVE_CONSTANTS & values.keys())}
+        for workload, values in constants.items()
+    }
 
 
 def crate_fingerprint(snakefile):

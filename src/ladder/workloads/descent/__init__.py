@@ -31,7 +31,7 @@ from ladder.harness.validation import CONFIDENCE, Check, compare, unit_roundoff
 from ladder.workloads.descent import system, trajectory
 
 RUNGS = {
-    "openmp": "loops in Numba, rows shared among OpenMP threads",
+    "openmp": "loops in Numba, on OpenMP threads",
     "blas": "products by SciPy's BLAS, with A or one triangle of it",
     "cuda_version1": "a block per row of a small matrix, a kernel per operation, the step length computed by the host",
     "cuda_version2": "a linear index, blocks of any size, several elements per thread in reductions",
