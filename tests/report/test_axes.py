@@ -51,6 +51,13 @@ def test_the_axes_of_a_figure_say_what_they_measure(name):
     assert {(axes.get_xlabel(), axes.get_ylabel()) for axes in figure.axes} - {("", "")} == AXES[name]
 
 
+@pytest.mark.parametrize("name", [name for name in AXES if name.endswith("_waterfall")])
+def test_an_axis_of_a_waterfall_has_as_many_ticks_as_fit(name):
+    for axes in draw(name, tables(name)).axes:
+        if "time" in axes.get_xlabel():
+            assert 2 <= len(axes.get_xticks()) <= 5
+
+
 def milliseconds(text):
     """The first time of a text such as `31.2 ms + 15.6 ms`, in milliseconds."""
     number, unit = text.split()[:2]

@@ -43,7 +43,7 @@ class Rung:
     gain: Ratio | None = None
 
 
-def figure(ladders, time_label, ceiling, colours=None, max_ticks=7):
+def figure(ladders, time_label, ceiling, colours=None, max_ticks=5):
     """Panels below each other, {machine: (problem, [Rung], seconds of the ceiling or None)}; peers are last.
 
     The axis is labelled by `time_label` and the problem; `ceiling` is the label of the line. With `colours`,

@@ -11,4 +11,4 @@ the median of the dots, and the speed-up over the rung above if both are of one 
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large", "ceiling_gpu_bandwidth")
 USES_CEILINGS = True
 
-draw = waterfall_of("{dtype}", "time of a gigabyte", "memory of all GPUs", max_ticks=5)
+draw = waterfall_of("{dtype}", "time of a gigabyte", "memory of all GPUs")
