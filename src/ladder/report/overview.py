@@ -111,7 +111,10 @@ def draw(study):
         axes = subfigure.subplots(len(column), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
         for panel, panel_axes in zip(column, axes, strict=True):
             fill(panel_axes, panel, looks)
-    entries = [Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=name) for name, (c, m) in looks.items()]
+    entries = [
+        Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=layout.mark_published(name))
+        for name, (c, m) in looks.items()
+    ]
     layout.legend(figure, entries, True)
     return figure
 
