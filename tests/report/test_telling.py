@@ -92,7 +92,7 @@ def test_the_parallelism_of_a_case_is_text(row, words):
 
 @pytest.mark.parametrize(("ranks", "words"), [(1, "1 rank of 8 threads"), (4.0, "4 ranks of 8 threads")])
 def test_a_sentence_has_the_parallelism_in_words(ranks, words):
-    assert parallelism({"device": "mpi", "ranks": ranks, "threads": 8}, times=None) == words
+    assert parallelism({"device": "mpi", "ranks": ranks, "threads": 8}, sign=None) == words
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def study(full_study):
     return chapter_study.study_of_chapter("gemv", full_study)
 
 
-def test_the_ladder_is_in_units_and_a_source_in_plain_calls(study):
+def test_times_are_per_unit_on_the_ladder_and_per_call_of_a_source(study):
     on_ladder, plain = study.find("openmp"), study.find(select("openmp", "threads"))
     assert queries.median_time(plain) / queries.median_time(on_ladder) == pytest.approx(plain["bytes"].iloc[0] / 1e9)
     selection = select("ship")
@@ -196,14 +196,14 @@ def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts
     assert machines["wide"].subject == machine
 
 
-def test_the_threads_of_the_memory_are_the_most_that_were_measured():
+def test_the_threads_of_the_bandwidth_are_the_most_that_were_measured():
     def chapter(*threads):
         machine = SimpleNamespace(samples=lambda names: pd.DataFrame({"threads": threads}))
         return SimpleNamespace(machine={"host": machine}.get)
 
-    assert functions.memory_threads(chapter(1, 8, 4), "host") == 8
+    assert functions.bandwidth_threads(chapter(1, 8, 4), "host") == 8
     with pytest.raises(NotMeasured):
-        functions.memory_threads(chapter(), "host")
+        functions.bandwidth_threads(chapter(), "host")
 
 
 def test_phases_of_one_name_add_up():

@@ -139,14 +139,14 @@ def test_a_recomputed_residual_is_right(variant, recompute):
 
 @pytest.mark.parametrize("variant", ["openmp", "blas"])
 def test_an_updated_residual_falls_below_the_true_one(variant):
-    shares = []
+    ratios = []
     for recompute in (0, 10):
         problem = problem_of(n=65, iterations=200, dtype="float32")
         workloads.load_variant("descent", variant).setup(problem, threads=2, recompute=recompute)()
         require_right(problem, 0, variant)
-        shares.append(problem.history[-1] ** 0.5 / true_residual(problem))
-    assert shares[0] < 0.01
-    assert 0.5 < shares[1] < 2
+        ratios.append(problem.history[-1] ** 0.5 / true_residual(problem))
+    assert ratios[0] < 0.01
+    assert 0.5 < ratios[1] < 2
 
 
 def true_residual(problem, round=0):
@@ -329,7 +329,7 @@ def stop_one_step_late(problem):
     solve_in_numpy(problem, iterations=count_steps(problem) + 1, tolerance=0.0)
 
 
-def report_early_stop_as_end(problem):
+def report_early_stop_as_solved(problem):
     stop_one_step_early(problem)
     problem.history[problem.steps[0]] = 0
 
@@ -338,7 +338,7 @@ def solve_by_another_algorithm(problem):
     solve_in_numpy(problem, algorithm="steepest" if problem.sizes["algorithm"] == "cg" else "cg")
 
 
-def solve_with_drift(problem):
+def solve_with_gap(problem):
     """x is wrong, and the history is not."""
     solve_in_numpy(problem)
     problem.x[...] *= 1 + 1e-2
@@ -369,7 +369,7 @@ def report_too_many_steps(problem):
     problem.steps[0] = problem.sizes["iterations"] + 1
 
 
-def extend_history(problem):
+def report_too_few_steps(problem):
     solve_in_numpy(problem)
     problem.steps[0] -= 1
 
@@ -381,15 +381,15 @@ WRONG_SOLUTIONS = [
     solve_rounded_operands,
     stop_one_step_early,
     stop_one_step_late,
-    report_early_stop_as_end,
+    report_early_stop_as_solved,
     solve_by_another_algorithm,
-    solve_with_drift,
+    solve_with_gap,
     write_zeros,
     write_nothing,
     write_nan,
     solve_another_round,
     report_too_many_steps,
-    extend_history,
+    report_too_few_steps,
 ]
 
 

@@ -36,6 +36,18 @@ def table(rungs, unit):
     return latex.table(columns, head, [rung and cells(rung) for rung in rungs])
 
 
+def ladders(chapter):
+    """The keys of the lines of each ladder of a chapter, [[key]]: a line with `begins` starts a further ladder."""
+    groups = []
+    for keys in chapter.table:
+        groups.append([])
+        for key in keys:
+            if chapter.line(key).begins and groups[-1]:
+                groups.append([])
+            groups[-1].append(key)
+    return groups
+
+
 def cells(rung):
     """The cells of a rung."""
     predicted = latex.seconds(rung.predicted, 2) if rung.predicted else NONE

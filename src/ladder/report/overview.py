@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ladder.report import chapter_code, chapters, ratios
+from ladder.report import chapter_code, chapters, ladder_table, ratios
 from ladder.report.figures import layout, scales, theme
 from ladder.report.figures.theme import Line2D, sns
 from ladder.report.telling.chapter_study import study_of_chapter
@@ -35,7 +35,7 @@ def panels(study):
             chapter_study = study_of_chapter(chapter.workload, study_of_machine)
             if chapter_study.unit is None:
                 continue
-            for keys in ladders(chapter_study):
+            for keys in ladder_table.ladders(chapter_study):
                 with chapter_code.explain_mistakes(
                     f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"
                 ):
@@ -54,18 +54,6 @@ def panels(study):
         Panel(title if titles.index(title) == number else f"{title}, further", rungs)
         for number, (title, rungs) in enumerate(long_ladders)
     ]
-
-
-def ladders(chapter):
-    """The keys of the lines of each ladder of a chapter, [[key]]: a line with `begins` starts a further ladder."""
-    groups = []
-    for keys in chapter.table:
-        groups.append([])
-        for key in keys:
-            if chapter.line(key).begins and groups[-1]:
-                groups.append([])
-            groups[-1].append(key)
-    return groups
 
 
 def studies_by_machine(study):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from ladder.report import chapter_code, chapters, overview, ratios
+from ladder.report import chapter_code, chapters, ladder_table, overview, ratios
 from ladder.report.telling.chapter_study import study_of_chapter
 from ladder.report.telling.ladder import distinct_cases, label_of, shows_parallelism
 from ladder.report.telling.lines import parallelism
@@ -118,7 +118,7 @@ def ladders(study, index):
             chapter_study = study_of_chapter(chapter.workload, study_of_machine)
             if chapter_study.unit is None:
                 continue
-            for number, keys in enumerate(overview.ladders(chapter_study)):
+            for number, keys in enumerate(ladder_table.ladders(chapter_study)):
                 with chapter_code.explain_mistakes(
                     f"The ladder of the chapter {chapter.workload}", chapter.folder / "lines.py"
                 ):

@@ -140,7 +140,7 @@ def load(
 
 
 def described_name(path: Path | str) -> str:
-    """The machine that a description is of, as the tables name it."""
+    """The machine that a description is of, as the tables name it; of a campaign's file, the campaign."""
     path = Path(path)
     return path.parent.name + PUBLISHED_SUFFIX if path.name == "machine.json" else path.stem
 

@@ -54,7 +54,7 @@ def share(chapter, selection):
 
 def parallelism(chapter, selection):
     """The number of threads, ranks or GPUs of a case, as in `8 threads` or `4 ranks of 8 threads`."""
-    return lines.parallelism(chapter.rows(selection).iloc[0], times=None)
+    return lines.parallelism(chapter.rows(selection).iloc[0], sign=None)
 
 
 def count(chapter, selection, column):
@@ -151,7 +151,7 @@ def link_rate(chapter, role):
     return bandwidth(require_measured(rates.link(chapter.machine(role))))
 
 
-def memory_threads(chapter, role):
+def bandwidth_threads(chapter, role):
     """The largest number of threads with a measured bandwidth."""
     rows = chapter.machine(role).samples(rates.BANDWIDTH_EXPERIMENT)
     return require_measured(max(study.values(rows, "threads"), default=None))

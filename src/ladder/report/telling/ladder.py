@@ -11,7 +11,7 @@ from ladder.store import study
 
 def table(chapter):
     """The lines with their ideas, the resources that they save, the predicted and the measured times, as LaTeX."""
-    groups = [[row(chapter, key) for key, _ in distinct_cases(chapter, keys)] for keys in chapter.table]
+    groups = [[row(chapter, key) for key, _ in distinct_cases(chapter, keys)] for keys in ladder_table.ladders(chapter)]
     return ladder_table.table(insert_rules(groups), chapter.unit)
 
 

@@ -226,8 +226,8 @@ class EarlierTime:
     best: str | Selection | Callable
 
 
-def parallelism(row, times="×"):
-    """The number of threads, ranks or GPUs of a case: `8 threads`, `4 × 8 threads` or, without `times`, in words."""
+def parallelism(row, sign="×"):
+    """The number of threads, ranks or GPUs of a case: `8 threads`, `4 × 8 threads` or, without `sign`, in words."""
     ranks, threads, gpus = (count_or_one(row, name) for name in ("ranks", "threads", "gpus"))
     if row["device"] in ("cuda", "mpi_cuda", "offload"):
         return formats.gpus(gpus if row["device"] == "offload" else ranks)
@@ -236,7 +236,7 @@ def parallelism(row, times="×"):
     in_words = "1 rank" if ranks == 1 else f"{ranks} ranks"
     if pd.isna(row.get("threads")):
         return in_words
-    return f"{ranks} {times} {formats.threads(threads)}" if times else f"{in_words} of {formats.threads(threads)}"
+    return f"{ranks} {sign} {formats.threads(threads)}" if sign else f"{in_words} of {formats.threads(threads)}"
 
 
 def count_or_one(row, name):

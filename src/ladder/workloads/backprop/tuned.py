@@ -2,11 +2,11 @@
 
 A block's activations, its deltas, the weights and their gradient stay in the L2 cache, so every image is read from
 memory once. Products have tiles of sums in registers, 3 patterns high (more if narrow) and up to 7 vectors wide (3
-without AVX-512VL); a gradient's tile has inputs in place of patterns. Patterns are read in place, by `ranpat`. Threads
-take parts of the patterns dynamically, large ones first, so a slow thread takes fewer; every part has its own sums,
-which are added in order at the end. Threads are bound to different cores because two threads on one core would share
-its multiply-add units. `vector`, in bytes, should be the length of the machine's vector registers, or less if the
-layers' widths aren't multiples of it. The variant is bound by the multiply-adds of the products.
+without AVX-512VL); a gradient's tile has inputs in place of patterns. Patterns are read in place, by their row numbers
+in `ranpat`. Threads take parts of the patterns dynamically, large ones first, so a slow thread takes fewer; every part
+has its own sums, which are added in order at the end. Threads are bound to different cores because two threads on one
+core would share its multiply-add units. `vector`, in bytes, should be the length of the machine's vector registers, or
+less if the layers' widths aren't multiples of it. The variant is bound by the multiply-adds of the products.
 """
 
 import ctypes

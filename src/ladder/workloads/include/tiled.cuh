@@ -9,10 +9,10 @@ constexpr int ROWS = BM / TM, COLUMNS = BN / TN;  // of a block's threads, along
 constexpr int THREADS = ROWS * COLUMNS;
 constexpr int WARPS = COLUMNS < 8 ? 1 : COLUMNS / 8;  // along n, of 4 x 8 threads each if there are 8 columns or more
 constexpr int A_ROW = BM / V + 1, B_ROW = BN / V + 1;  // vectors in a row of a tile, padded by one: see load()
-constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // vectors in both buffers
+constexpr int TILES = 2 * BK * (A_ROW + B_ROW);        // 16-byte vectors of the tiles in both buffers
 // A thread needs twice as many registers as its sums, at least MIN_REGISTERS. Launch bounds of as many blocks as then
 // fit on a multiprocessor keep the compiler from using more.
-constexpr int SUMS = TM * TN * sizeof(REAL) / 4;  // registers of a thread
+constexpr int SUMS = TM * TN * sizeof(REAL) / 4;  // a thread's registers for its sums
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000
 constexpr int MIN_REGISTERS = 144;  // the code for these GPUs spills with 128
 #else

@@ -17,7 +17,7 @@ __device__ __forceinline__ void copy_async(void *to, const Type *from, bool insi
 // Form a group of the copies that this thread has started since its last group, possibly none.
 __device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Wait until at most `pending` of this thread's groups of copies, the latest, haven't completed.
+// Wait until all of this thread's groups of copies have completed, except for the latest `pending`.
 template <int pending>
 __device__ __forceinline__ void wait_for_groups() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");

@@ -6,16 +6,16 @@ from ladder.report.latex import code, digits
 from ladder.report.telling.ladder import insert_rules
 from ladder.report.telling.lines import select_rows
 from ladder.store import rates, study
-from ladder.workloads.mlp.paper import earlier as report
+from ladder.workloads.mlp.paper import earlier as other_group
 from ladder.workloads.mlp.paper.claims import PHASES, deep_launches, deep_net
 from ladder.workloads.mlp.paper.lines import COMPILED, DTYPE, EAGER, GPU_PRODUCTS, THREADS
 
-PEERS: dict[str, dict] = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
-PEERS |= {"numpy_loop": {"variant": "numpy_loop"}, "pytorch": {"variant": "pytorch"} | EAGER}
-PEERS |= {"pytorch, compiled": {"variant": "pytorch"} | COMPILED}
-ON_GPU: dict[str, dict] = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
-ON_GPU |= {"pytorch_cuda": {"variant": "pytorch_cuda"} | EAGER}
-ON_GPU |= {"pytorch_cuda, compiled": {"variant": "pytorch_cuda"} | COMPILED}
+TRAININGS: dict[str, dict] = {name: {"variant": "host", "product": name} for name in ("tiled", "blas")}
+TRAININGS |= {"numpy_loop": {"variant": "numpy_loop"}, "pytorch": {"variant": "pytorch"} | EAGER}
+TRAININGS |= {"pytorch, compiled": {"variant": "pytorch"} | COMPILED}
+GPU_TRAININGS: dict[str, dict] = {name: {"variant": "cuda", "product": name} for name in GPU_PRODUCTS}
+GPU_TRAININGS |= {"pytorch_cuda": {"variant": "pytorch_cuda"} | EAGER}
+GPU_TRAININGS |= {"pytorch_cuda, compiled": {"variant": "pytorch_cuda"} | COMPILED}
 
 
 def peers(chapter):
@@ -24,7 +24,7 @@ def peers(chapter):
     frame = host.samples("mlp_peers", dtype=DTYPE)
     for batch in study.values(frame, "batch"):
         rows, group = study.largest_size(study.where(frame, batch=batch)), []
-        for name, tuning in PEERS.items():
+        for name, tuning in TRAININGS.items():
             for count, case in study.by_threads(select_rows(rows, tuning)).items():
                 ceiling_share = share(case, rates.products(host, DTYPE, count), 2)
                 group.append([str(batch), code(name), str(count), median(case), ceiling_share])
@@ -37,7 +37,7 @@ def gpu(chapter):
     frame, groups = chapter.machine("gpu").samples("mlp_gpu"), []
     for dtype in study.values(frame, "dtype")[::-1]:
         groups.append([])
-        for name, tuning in ON_GPU.items():
+        for name, tuning in GPU_TRAININGS.items():
             if len(rows := select_rows(study.where(frame, dtype=dtype), tuning)):
                 words = code(name) + (", TF32" if rows["precision"].iloc[0] == "tf32" else "")
                 times = (median(study.where(rows, graph=graph)) for graph in ("off", "on"))
@@ -48,9 +48,9 @@ def gpu(chapter):
 def earlier(chapter):
     """Another group's seconds of a training by form and threads, and ours of a batch, each with its speed-up."""
     groups = []
-    for product, times in report.ON_HOST.items():
+    for product, times in other_group.ON_HOST.items():
         groups.append([])
-        for number, form in enumerate(report.FORMS):
+        for number, form in enumerate(other_group.FORMS):
             seconds = [times[count][number] for count in THREADS]
             now = [study.median_time(chapter.find(deep_net(product, count).phase(*PHASES[form]))) for count in THREADS]
             if any(now):
@@ -62,18 +62,19 @@ def earlier(chapter):
 def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
-    for number, form in enumerate(report.FORMS):
+    for number, form in enumerate(other_group.FORMS):
         now = [
-            study.median_time(chapter.find(deep_launches(product).phase(*PHASES[form]))) for product in report.ON_GPU
+            study.median_time(chapter.find(deep_launches(product).phase(*PHASES[form])))
+            for product in other_group.ON_GPU
         ]
         if any(now):
-            rows.append([form, *gains([times[number] for times in report.ON_GPU.values()], 1), *gains(now, 1e-6)])
-    names = [*map(code, report.ON_GPU)]
+            rows.append([form, *gains([times[number] for times in other_group.ON_GPU.values()], 1), *gains(now, 1e-6)])
+    names = [*map(code, other_group.ON_GPU)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
 
 
 def gains(seconds, unit):
-    """Cells of times in multiples of `unit`, each with the first time over it; whole numbers keep all digits."""
+    """Cells of times in multiples of `unit`, each with the first time over it; times above 1000 keep all digits."""
     first, cells = seconds[0], []
     for time in seconds:
         text = time and (str(time) if time > 1000 else digits(time / unit))
