@@ -53,16 +53,8 @@ def stream(case):
 # FLOP/s of matrix products on a thread and on a GPU, and the speed-up on a GPU by other precisions.
 THREAD_FLOPS = {"openmp": 2e9, "c_openmp": 2e9, "interchanged": 8e9, "tiled": 50e9, "blas": 50e9, "pytorch": 40e9}
 GPU_FLOPS = {"cuda_naive": 2.5e12, "cuda_shared": 3.75e12, "cuda_columns": 7.5e12, "cuda_tiled": 25e12}
-GPU_FLOPS |= {
-    "cuda_mma": 50e12,
-    "cuda_packed": 45e12,
-    "cuda_skinny": 20e12,
-    "cuda_tma": 50e12,
-    "cuda_wgmma": 300e12,
-    "cublas": 50e12,
-    "cublas_mixed": 50e12,
-    "cublas_lt": 50e12,
-}
+GPU_FLOPS |= {"cuda_mma": 50e12, "cuda_packed": 45e12, "cuda_skinny": 20e12, "cuda_tma": 50e12, "cuda_wgmma": 300e12}
+GPU_FLOPS |= {"cublas": 50e12, "cublas_mixed": 50e12, "cublas_lt": 50e12}
 PRECISION_SPEEDUPS = {"default": 1, "tf32": 6, "float16": 8, "bfloat16": 8, "tf32x3": 2}
 NAIVE_FACTORS = {"nn": 1.0, "tn": 1.1, "nt": 8.0}  # times as long, by the form of the product
 # The speed-up levels off at 4 threads and falls at 24.
@@ -95,9 +87,8 @@ def mlp(case):
     name, sizes, graph = case.variant, case.sizes, case.tuning.get("graph")
     product = case.tuning.get("product", "tiled")
     if device(case) == "host":
-        seconds = (
-            cost_of(case).flops / THREAD_FLOPS[product] / THREAD_SPEEDUPS[case.threads] * PEER_FACTORS.get(name, 1)
-        )
+        rate = THREAD_FLOPS[product] * THREAD_SPEEDUPS[case.threads]
+        seconds = cost_of(case).flops / rate * PEER_FACTORS.get(name, 1)
     else:
         seconds = BATCH_SECONDS[name if name in BATCH_SECONDS else product][graph != "off"]
         seconds = (seconds + BATCH_COPY_SECONDS.get(case.tuning.get("memory"), 0)) * sizes["images"] / sizes["batch"]
@@ -114,13 +105,8 @@ def mlp(case):
 # Bytes per second of a matrix-vector product: of a thread, with factors by binding or schedule; of GPUs; of sending.
 GEMV_THREAD_BANDWIDTH = 10e9
 GEMV_FACTORS = {"spread": 1.2, "close": 0.6, "dynamic": 0.5}
-GEMV_GPU_BANDWIDTH = {
-    "cuda_naive": 1e12,
-    "cuda_coalesced": 2.5e12,
-    "cuda_shared": 3e12,
-    "cuda_warp": 4.3e12,
-    "cublas": 4.2e12,
-}
+GEMV_GPU_BANDWIDTH = {"cuda_naive": 1e12, "cuda_coalesced": 2.5e12, "cuda_shared": 3e12}
+GEMV_GPU_BANDWIDTH |= {"cuda_warp": 4.3e12, "cublas": 4.2e12}
 SEND_BANDWIDTH = {"mpi_cublas": 12e9, "nccl_cublas": 49e9}
 
 
@@ -138,10 +124,8 @@ def gemv(case):
     if name in SEND_BANDWIDTH:
         sending, computing = count / SEND_BANDWIDTH[name], count / ranks / GEMV_GPU_BANDWIDTH["cublas"]
     else:
-        sending, computing = (
-            2 * (ranks - 1) / ranks * count / GEMV_THREAD_BANDWIDTH,
-            count / GEMV_THREAD_BANDWIDTH / case.cores,
-        )
+        seconds = count / GEMV_THREAD_BANDWIDTH
+        sending, computing = 2 * (ranks - 1) / ranks * seconds, seconds / case.cores
     phases = {"scatter": sending or 1e-7, "broadcast": 1e-7, "compute": computing, "gather": 1e-7}
     if tuning.get("chunks", 1) > 1:
         overlapped = "scatter" if tuning["mode"] == "ship" else "gather"
@@ -154,23 +138,14 @@ def gemv(case):
 # Seconds of an epoch of 60,000 images on one thread, or on a GPU.
 EPOCH_SECONDS = {"before": 40.0, "loop_order": 16.0, "contiguous": 4.0, "temporaries": 3.2, "fusion": 2.5}
 EPOCH_SECONDS |= {"associativity": 2.0, "openmp": 1.2, "blas": 0.5, "tuned": 0.25, "numpy_loop": 0.625, "pytorch": 0.5}
-EPOCH_SECONDS |= {
-    "cuda_flat": 40e-3,
-    "cuda_kernels": 10e-3,
-    "cuda": 0.8e-3,
-    "cuda_fused": 0.4e-3,
-    "pytorch_cuda": 0.6e-3,
-}
+EPOCH_SECONDS |= {"cuda_flat": 40e-3, "cuda_kernels": 10e-3, "cuda": 0.8e-3}
+EPOCH_SECONDS |= {"cuda_fused": 0.4e-3, "pytorch_cuda": 0.6e-3}
 # The speed-up of flags over O2, to a power that depends on the loop: the compiler does part of the last two by itself.
 FLAG_SPEEDUPS = {"native": 2, "all": 4, "study": 4}
 FLAG_EXPONENTS = {"contiguous": 0.5, "temporaries": 1, "fusion": 0.5, "associativity": 0.25}
 # The factor on the time by a value of a tuning; 1 for all others.
-TUNING_FACTORS = {
-    ("update", "owner"): 1.5,
-    ("update", "atomic"): 16.0,
-    ("operands", "global"): 2.0,
-    ("index", "walk"): 1.5,
-}
+TUNING_FACTORS = {("update", "owner"): 1.5, ("update", "atomic"): 16.0}
+TUNING_FACTORS |= {("operands", "global"): 2.0, ("index", "walk"): 1.5}
 TUNING_FACTORS |= {("error", "emulated"): 1.25, ("gradients", "by_hand"): 0.8, ("math", "tf32"): 0.5}
 # The shares of macro blocks in the first programs, and of phases in `cuda_kernels`; flattening is beside the epoch.
 BLOCK_SHARES = {"before": {"forward": 0.1, "error": 0.02, "weight change": 0.87, "update": 0.01}}
@@ -243,23 +218,11 @@ HOST_PICTURE_SECONDS = {"loops, loops": 100e-3, "parity, parity": 20e-3, "blas, 
 HOST_PICTURE_SECONDS |= {"tuned, blas": 3e-3, "pytorch": 6e-3}
 PYTORCH_PICTURE_SECONDS = {"default": 12e-6, "tf32": 3e-6, "float16": 1.5e-6}
 # Seconds of a picture on a GPU, by the method of the first layers, and by their math or number.
-KERNEL_PICTURE_SECONDS = {
-    "cuda_naive, 4": 300e-6,
-    "cuda_parity, 4": 200e-6,
-    "cuda_implicit, 2": 100e-6,
-    "cuda_implicit, 3": 20e-6,
-}
-KERNEL_PICTURE_SECONDS |= {
-    "cuda_implicit, 4": 7e-6,
-    "cuda_implicit_wgmma, tf32": 1.5e-6,
-    "cuda_implicit_wgmma, float16": 0.75e-6,
-}
-KERNEL_PICTURE_SECONDS |= {
-    "cuda_implicit_tma, tf32": 1.4e-6,
-    "cuda_implicit_tma, float16": 0.6e-6,
-    "cuda_im2col, 2": 200e-6,
-}
-KERNEL_PICTURE_SECONDS |= {"cuda_im2col, 3": 100e-6, "cuda_im2col, 4": 130e-6}
+KERNEL_PICTURE_SECONDS = {"cuda_naive, 4": 300e-6, "cuda_parity, 4": 200e-6}
+KERNEL_PICTURE_SECONDS |= {"cuda_implicit, 2": 100e-6, "cuda_implicit, 3": 20e-6, "cuda_implicit, 4": 7e-6}
+KERNEL_PICTURE_SECONDS |= {"cuda_implicit_wgmma, tf32": 1.5e-6, "cuda_implicit_wgmma, float16": 0.75e-6}
+KERNEL_PICTURE_SECONDS |= {"cuda_implicit_tma, tf32": 1.4e-6, "cuda_implicit_tma, float16": 0.6e-6}
+KERNEL_PICTURE_SECONDS |= {"cuda_im2col, 2": 200e-6, "cuda_im2col, 3": 100e-6, "cuda_im2col, 4": 130e-6}
 # Seconds to copy a picture to pinned memory, and the factors of other memory.
 PICTURE_COPY_SECONDS, MEMORY_FACTORS = 1.4e-6, {"staged": 8, "pageable": 4}
 LAYER_SHARES = {"projection": 0.02, "layer 1": 0.3, "layer 2": 0.3, "layer 3": 0.3, "layer 4": 0.08}
@@ -271,13 +234,9 @@ def dcgan(case):
     """The generator on the host, on a GPU, and with its copies on one GPU or more."""
     images, name, tuning, gpus = case.sizes["images"], case.variant, case.tuning, case.tuning.get("gpus", case.ranks)
     if name in ("host", "pytorch"):
-        seconds = (
-            HOST_PICTURE_SECONDS[name if name == "pytorch" else f"{tuning['first']}, {tuning['last']}"] / case.threads
-        )
-        return {
-            "seconds": images * seconds,
-            "phases": phase_seconds(images * seconds, LAYER_SHARES if name == "host" else {}),
-        }
+        method = name if name == "pytorch" else f"{tuning['first']}, {tuning['last']}"
+        seconds = images * HOST_PICTURE_SECONDS[method] / case.threads
+        return {"seconds": seconds, "phases": phase_seconds(seconds, LAYER_SHARES if name == "host" else {})}
     if name in ("pytorch_cuda", "pytorch_home"):
         seconds = max(PYTORCH_PICTURE_SECONDS[tuning["math"]], 3e-6 if name == "pytorch_home" else 0)
     else:

@@ -181,10 +181,7 @@ PREDICTED = {
     "descent": [
         {"n": 512, "dtype": "float32", "device": "host", "variant": "openmp", "threads": 4, "recompute": pd.NA},
         ({"device": "cuda", "variant": "cuda_fused", "graph": "off"}, assumptions.LAUNCH + MATRIX_BYTES / 4e12),
-        (
-            {"device": "cuda", "variant": "cuda_fused", "graph": "on"},
-            assumptions.GRAPH_NODE + MATRIX_BYTES / 4e12,
-        ),
+        ({"device": "cuda", "variant": "cuda_fused", "graph": "on"}, assumptions.GRAPH_NODE + MATRIX_BYTES / 4e12),
         ({"recompute": 0}, MATRIX_BYTES / 100e9),
         ({"recompute": 1}, 2 * MATRIX_BYTES / 100e9),
         ({"device": "cuda", "variant": "cupy_loop"}, None),
