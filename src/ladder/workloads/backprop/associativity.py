@@ -1,7 +1,7 @@
 """The loops of `fusion` with fewer operations, because constant factors are moved out of sums.
 
 The error is halved once, and the rate is part of the output's deltas, hence of all deltas and weight changes. The
-bottleneck is that of `temporaries`. The macro blocks are the functions of network.h.
+bottleneck is that of `temporaries`.
 """
 
 from typing import Literal

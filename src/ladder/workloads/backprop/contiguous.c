@@ -1,6 +1,6 @@
 /* Every macro block (a function of network.h) with the loop over patterns outermost, or, if it has none, the loop over
-   rows, so innermost loops access contiguous memory. Indices are written out as in untuned.h. ranpat has
-   the rows of the visited patterns (network.h). */
+   rows, so innermost loops access contiguous memory. Indices are written out as in untuned.h. ranpat has the rows of
+   the visited patterns (network.h). */
 #include "backward.h"
 #include "outer_patterns.h"
 

@@ -2,8 +2,7 @@
 //
 // One operand x holds images; the other holds weights or deltas, with UNITS units of the first layer in a row, and rows
 // STRIDE apart. `add` accumulates 8 terms of each sum, from x, (rows, 8) or (8, rows), and (8, UNITS) of the other
-// operand; `for_each` calls f(row, unit, sum) for all of a thread's sums. BM, TN and TP are
-// tunings of cuda_fused.py.
+// operand; `for_each` calls f(row, unit, sum) for all of a thread's sums. BM, TN and TP are tunings of cuda_fused.py.
 #pragma once
 #include "ptx/arithmetic.cuh"
 #include "ptx/mma.cuh"

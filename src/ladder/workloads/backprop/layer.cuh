@@ -51,9 +51,9 @@ struct texture {
   }
 };
 
-// A layer's part of the flat arrays, which begins after the layers before it. Shapes: out_below and delta_below (rows, fan_in), out and
-// delta (rows, fan_out), w and dw (fan_in + 1, fan_out), the bias in row 0, targets (rows, outputs), error (1), ranpat
-// (count).
+// A layer's part of the flat arrays, which begins after the layers before it. Shapes: out_below and delta_below (rows,
+// fan_in), out and delta (rows, fan_out), w and dw (fan_in + 1, fan_out), the bias in row 0, targets (rows, outputs),
+// error (1), ranpat (count).
 template <class Source, class Tables>
 struct Layer : Scalars {
   Table ranpat;

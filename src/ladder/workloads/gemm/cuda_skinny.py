@@ -42,8 +42,8 @@ TILES = {
 # As in cuda_skinny.cu.
 WARP, WARPS, VALUES, OUTER_ROWS, SHARED_BYTES = 32, 8, 4, 128, 32768
 WIDTH = VALUES * WARP
-# Blocks of a launch per block that fits at once, so that the last ones take a small part of the time; the minimum of
-# terms of a block's part of a sum; and that of rows of a block in `gemm_outer`, which amortize loading its columns.
+# Blocks of a launch per block that fits at once, so that the last ones take a small part of the time; the fewest
+# terms of a block's part of a sum; and the fewest rows of a block in `gemm_outer`, which amortise loading its columns.
 WAVES, MIN_TERMS, MIN_ROWS = 4, 256, 64
 
 

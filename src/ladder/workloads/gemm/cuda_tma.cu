@@ -103,8 +103,8 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
 // contiguous: each half of a warp covers all 16 elements of a line's length.
 __device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
 
-// A lane's element of a tile, 8 * `eights` rows and 4 * `fours` depths further than the one at `offset`. Such distances
-// only set bits that an exclusive or adds, or are whole lines.
+// A lane's element of a tile, from the offset of that in the first eight rows and the first four depths: 8 * `eights`
+// rows further, and at the depth ^ 2 * `fours` (see lane_depth()). An exclusive or makes such steps, or they are lines.
 template <bool along_k>
 __device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
   const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE

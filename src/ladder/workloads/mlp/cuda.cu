@@ -32,8 +32,8 @@ extern "C" __global__ void __launch_bounds__(256) relu(REAL *z, const REAL *bias
 }
 
 // Softmax cross-entropy by one block of 512 threads, a thread per row: z (rows, columns) <- -rate times the gradient of
-// the mean loss with respect to the logits, for the images whose numbers are in order (rows); labels (images); loss (1)
-// <- the mean loss; bias (columns) <- bias + column sums of z.
+// the mean loss with respect to the logits, for the images whose numbers are in order (rows) and whose labels are in
+// labels (images); loss (1) <- the mean loss; bias (columns) <- bias + column sums of z.
 extern "C" __global__ void __launch_bounds__(512, 1)
     softmax_loss(REAL *z, REAL *bias, const long long *labels, const long long *order, REAL *loss, int rows,
                  int columns, REAL rate) {
