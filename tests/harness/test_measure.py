@@ -155,7 +155,7 @@ def test_sampling_follows_the_protocol(changes, processes, samples):
     document = measure_case(case_of(), changes=changes)
     assert [len(process["samples"]) for process in document["processes"]] == [samples] * processes
     assert document["protocol"].items() >= changes.items()
-    assert document["converged"] is False  # over processes, of which there are too few
+    assert document["converged"] is False  # over processes: there is only one, or the target is out of reach
 
 
 def test_processes_share_the_time_of_a_case(monkeypatch):

@@ -174,8 +174,8 @@ def target(baseline):
     return record.path_of(baseline[1]["label"], key)
 
 
-# Functions that put a copy into a state of git; GIT has each with the origins, (commit,
-# dirty), that are right then; the commit True is the study's.
+# Functions that put a copy into a state of git. GIT has, by the state's name, the function and the origins that are
+# right then, {(commit, dirty)}; the commit True is the study's.
 def clean(folder):
     return {}
 

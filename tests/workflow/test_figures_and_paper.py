@@ -158,8 +158,12 @@ def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
 
 
 def test_the_code_of_a_verb_changes_with_the_idea_of_a_rung(monkeypatch):
-    before, rungs = paper.code_of("tables"), paper.descriptions()["descent"]["RUNGS"]
-    monkeypatch.setattr(paper, "descriptions", lambda: {"descent": {"RUNGS": rungs | {"openmp": "another idea"}}})
+    before, described = paper.code_of("tables"), paper.descriptions()
+    monkeypatch.setattr(paper, "descriptions", lambda: described)
+    assert paper.code_of("tables") == before
+    rungs = described["descent"]["RUNGS"] | {"openmp": "another idea"}
+    changed = described | {"descent": described["descent"] | {"RUNGS": rungs}}
+    monkeypatch.setattr(paper, "descriptions", lambda: changed)
     assert paper.code_of("tables") != before
 
 

@@ -1,4 +1,4 @@
-"""Pictures of `home`, which copies them to the host, from several simulated GPUs with streams as late as possible."""
+"""Pictures of `home`, copied to the host, from several simulated GPUs whose streams work as late as possible."""
 
 import os
 import subprocess

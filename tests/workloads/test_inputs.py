@@ -97,7 +97,7 @@ def test_a_training_visits_its_images_in_an_order_of_the_seed(digits_folder, see
 
 @pytest.mark.parametrize("workload", ["mlp", "backprop"])
 def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
-    """It is 1 if these have the labels that the network predicts, whatever the labels of the training images."""
+    """It is 1 if the first test images, as many as the training images, have the predicted labels; no others count."""
     module, sizes, data = workloads.load(workload), sizes_of(workload), dataset.load(digits_folder)
     exact = module.reference.compute(sizes, data)
     last = {name: array[-1] for name, array in exact.items() if name[0] in "wbd" and "drift" not in name}

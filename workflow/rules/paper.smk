@@ -54,7 +54,7 @@ rule overview:
         ),
     log:
         "results/logs/overview.log",
-    # Few jobs precede it, and the paper waits for it.
+    # The paper waits for it, and for few other jobs.
     priority: 1
     localrule: IS_ON_CLUSTER
     conda:

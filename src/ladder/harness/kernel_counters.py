@@ -26,7 +26,7 @@ STALL_PREFIX, STALL_SUFFIX = "smsp__average_warps_issue_stalled_", "_per_issue_a
 READY = ("selected", "not_selected")  # warps that issue an instruction, or could
 OPTIONS = ["--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--clock-control", "none"]
 MAX_LAUNCHES = 50  # of kernels that ncu measures
-HARNESS_KERNELS = ("spin", "cupy_fill")  # of the GPU's clock, and of the flush of its L2 cache before a sample
+HARNESS_KERNELS = ("spin", "cupy_fill")  # of the GPU's clock, and of fills before a call
 
 
 @dataclass

@@ -94,7 +94,7 @@ def turn_order(cases, count):
 
 
 def group_processes(processes, launcher, memory, cores=None):
-    """Yield lists of (turn, case) that run together: at most `cores` ranks, whose arrays fit into `memory` bytes.
+    """Yield lists of (turn, case) that run together: at most `cores` ranks, whose workers need at most `memory` bytes.
 
     By default `cores` are those of this process.
     """
