@@ -20,8 +20,8 @@ Bottleneck: for each k the micro-kernel issues MR·NR/lanes fused multiply-adds 
 loads (24 for 11 with AVX-512 in float64), so a large product is bound by the multiply-add units: its lower bound is
 2·M·N·K FLOPs over cores × units × lanes × 2 × clock. Small and skinny products also pay for packing, which
 moves each element of A once per N multiply-adds and each of B once per min(M, MC), and for padding
-to whole panels. An operand is packed along its rows, and later rows are prefetched by instructions. Prefetching out
-or panels gained less than 1 %: the hardware prefetches them.
+to whole panels. An operand is packed along its rows, and later rows are prefetched by instructions, as is an addend,
+whose reading takes as long as the arithmetic of few terms. Prefetching out or panels gained less than 1 %.
 With a short side or short rows of B, operands aren't packed but read in place (`unpacked`).
 """
 
@@ -87,9 +87,19 @@ def _micro_kernel(typingctx, depth, a, a_offset, b, b_offset, addend, add, c, c_
         def advance(pointer, count):
             return builder.gep(pointer, [index(count)])
 
+        def prefetch_addend(width):
+            """Prefetch the addend of the tile below, which the hardware doesn't: a tile reads short parts of rows."""
+            start = address(context, builder, signature.args[5], addend, c_offset)
+            with builder.if_then(add):
+                for i in range(MR, 2 * MR):
+                    row = builder.gep(start, [builder.mul(c_stride, index(i))])
+                    for j in range(width):
+                        vectors.prefetch(advance(row, j * vectors.lanes))
+
         def emit(width):
             """The kernel for `width` vectors in a row of c."""
             tile = [(i, j) for i in range(MR) for j in range(width)]
+            prefetch_addend(width)
             entry = builder.block
             loop = builder.append_basic_block("over_k")  # the hot loop: it runs `depth` times
             builder.branch(loop)
