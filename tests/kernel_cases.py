@@ -64,11 +64,11 @@ def cases(project_kernels=False):
     for name in cuda_variants("gemm", project_kernels):
         shapes = (*GEMM_SHAPES, *FURTHER_SHAPES.get(name, ()))
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
-            for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.choices("gemm", name, dtype):
+            for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.tiling_choices("gemm", name, dtype):
                 yield from if_within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
     for name in cuda_variants("gemv", project_kernels):
         for dtype, (n, m) in itertools.product(DTYPES, GEMV_SHAPES):
-            for tuning in binaries.choices("gemv", name, dtype):
+            for tuning in binaries.tiling_choices("gemv", name, dtype):
                 yield case("gemv", name, tuning, n=n, m=m, dtype=dtype)
     for dtype, kernel, elements in itertools.product(DTYPES, ("read", "copy", "triad"), (17, 2**16 + 33)):
         yield case("stream", "cuda", {}, kernel=kernel, elements=elements, dtype=dtype)
@@ -93,7 +93,7 @@ def tconv_cases(project_kernels):
         if "product" in setup_arguments.tunings("tconv", name):
             tunings = [{"product": product, "block": 2} for product in product_variants(project_kernels)]
         for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, TCONV_SHAPES):
-            for tiling in binaries.choices("tconv", name, dtype):
+            for tiling in binaries.tiling_choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
                 yield from if_within_limits(case("tconv", name, tuning | tiling, **sizes))
 

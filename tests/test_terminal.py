@@ -15,7 +15,7 @@ def narrow(monkeypatch):
 
 def test_a_long_line_is_folded_at_its_last_cell(narrow):
     head, rows = ("a", "b"), [["1", "short"], ["22", "x" * 30]]
-    assert list(terminal.table(head, rows, right=("a",))) == [" a  b", " 1  short", "22", "    " + "x" * 30]
+    assert list(terminal.table(head, rows, right_aligned=("a",))) == [" a  b", " 1  short", "22", "    " + "x" * 30]
 
 
 def test_titles_stand_above_rows_that_are_too_long(narrow):

@@ -28,8 +28,8 @@ def main(arguments=None):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # in case the locale lacks a character
     require_verb(arguments)
-    selected = [name for name in arguments[:1] if name in VERBS]  # the other verbs' modules aren't imported
-    options = parse(arguments, selected)
+    selected_verbs = [name for name in arguments[:1] if name in VERBS]  # the other verbs' modules aren't imported
+    options = parse(arguments, selected_verbs)
     try:
         require_utf8(Path(__file__).absolute().parents[2], working_folder())
         # Jobs that time nothing share the lock, so that no job of any run works while another one takes samples.
@@ -59,12 +59,15 @@ def main(arguments=None):
         sys.exit(1)
 
 
-def parse(arguments, names):
-    """The parsed arguments. Words of a verb may also follow its options, which a parser of verbs can't express."""
-    top = parser(names)
-    options, rest = top.parse_known_args(arguments)
+def parse(arguments, verb_names):
+    """The parsed arguments, by a parser of these verbs.
+
+    A verb's words may also follow its options, which argparse can't express for verbs.
+    """
+    top_parser = parser(verb_names)
+    options, rest = top_parser.parse_known_args(arguments)
     if rest and (not hasattr(options, "words") or any(word.startswith("-") for word in rest)):
-        top.error(f"unrecognized arguments: {' '.join(rest)}")
+        top_parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         options.words += rest
     return options

@@ -24,8 +24,8 @@ def did_you_mean(name: Any, names: Iterable[Any]) -> str:
 
 
 def similar_names(name: Any, names: Iterable[Any], count: int = 2, min_similarity: float = MIN_SIMILARITY) -> list[str]:
-    """At most `count` known names that resemble an unknown one, in upper or lower case, the most similar first."""
-    import difflib  # here, because most processes make no mistake
+    """At most `count` known names that resemble an unknown one, whatever their case, the most similar first."""
+    import difflib  # here, because most processes need no hint
 
     by_lower = {text.lower(): text for text in map(str, names)}
     return [by_lower[text] for text in difflib.get_close_matches(str(name).lower(), by_lower, count, min_similarity)]

@@ -43,7 +43,7 @@ CHOICES = [
     pytest.param(*kernel, dtype, choice, architecture, marks=marks_of(kernel, dtype, choice, architecture))
     for kernel in KERNELS
     for dtype in dtypes_of(*kernel)
-    for choice in range(len(binaries.choices(*kernel, dtype)))
+    for choice in range(len(binaries.tiling_choices(*kernel, dtype)))
     for architecture in ARCHITECTURES
     if architecture == "sm_90" or (dtype, choice) == ("float32", 0)
 ]
@@ -130,7 +130,7 @@ def empty_folder(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(("workload", "variant", "dtype", "choice", "architecture"), CHOICES)
 def test_every_kernel_compiles_without_spilling(empty_folder, workload, variant, dtype, choice, architecture):
-    slug = binaries.slug(workload, variant, dtype, binaries.choices(workload, variant, dtype)[choice])
+    slug = binaries.slug(workload, variant, dtype, binaries.tiling_choices(workload, variant, dtype)[choice])
     path = report.write(architecture, workload, variant, slug)
     assert path.with_suffix(".cubin").read_bytes().startswith(b"\x7fELF")
     contents = files.read_json(path)
@@ -205,7 +205,7 @@ def test_a_case_without_a_tiling_needs_the_binaries_of_all_tilings():
         for tuning in ({}, {"graph": "on"}, {"recompute": 3, "graph": "on"})
         for *_, slug in binaries.of_case(Case("descent", "cuda_fused", sizes, tuning))
     }
-    tilings = binaries.choices("descent", "cuda_fused", "float32")
+    tilings = binaries.tiling_choices("descent", "cuda_fused", "float32")
     assert slugs == {binaries.slug("descent", "cuda_fused", "float32", tiling) for tiling in tilings}
     tuning_with_tiling = {"block": 256, "team": 32, "rows": 1, "unroll": 4}
     ((*_, slug),) = binaries.of_case(Case("descent", "cuda_fused", sizes, tuning_with_tiling | {"graph": "on"}))

@@ -171,9 +171,9 @@ def test_a_workload_that_refuses_small_sizes_is_compiled_for_the_sizes_of_its_ca
 
 
 def test_code_compiled_by_another_numba_is_compiled_again(monkeypatch):
-    before = compilation.inputs(product())
+    before = compilation.compiler_inputs(product())
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.1")
-    assert compilation.inputs(product()) != before
+    assert compilation.compiler_inputs(product()) != before
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def test_launch_bounds_are_read_from_a_binary(tmp_path, architecture):
     code, log, _ = compiler.compile(source, {"UNUSED": 1}, architecture)
     bounds = launch_bounds(code)
     assert bounds == {"bounded": 96, "large": 1024}
-    kernels = report.resources(log, architecture, bounds, 0)
+    kernels = report.kernel_resources(log, architecture, bounds, 0)
     assert (kernels["bounded"]["threads"], kernels["bounded"]["shared"]) == (96, 384)
     assert kernels["unbounded"]["threads"] is kernels["unbounded"]["occupancy"] is None
     # Only the number of warps limits these kernels, whose blocks have 3 and 32 warps.
@@ -96,4 +96,4 @@ def test_dynamic_shared_memory_is_none_if_the_variant_cannot_be_imported(tmp_pat
     monkeypatch.setattr(locations, "folders", lambda workload: [locations.WORKLOADS / workload, tmp_path / workload])
     text = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nimport a_library_that_is_not_here\n'
     (tmp_path / "gemm/absent.py").write_text(text + "def geometry(sizes): return 1\ndef setup(problem): return 1\n")
-    assert report.dynamic_memory("gemm", "absent", "dtype=float64") is None
+    assert report.dynamic_shared_bytes("gemm", "absent", "dtype=float64") is None

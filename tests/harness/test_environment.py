@@ -47,7 +47,7 @@ def test_numba_has_a_cache_for_each_set_of_its_variables():
     assert folders[0] == folders[1] == str(compilation.folder(case()))
     assert len({*folders}) == 3
     assert environment.of_worker(case(), {"NUMBA_OPT": "0"})["NUMBA_CACHE_DIR"] == folders[2]
-    states = [compilation.inputs(case(), variables) for variables in environments]
+    states = [compilation.compiler_inputs(case(), variables) for variables in environments]
     assert states[0] == states[1]
     assert states[0] != states[2] != states[3]
     assert compilation.note_name(case()) != compilation.note_name(case(NUMBA_OPT="0"))

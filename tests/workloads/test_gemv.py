@@ -300,7 +300,7 @@ def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team,
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
-@pytest.mark.parametrize("tiling", binaries.choices("gemv", "cuda_warp", "float64"), ids=str)
+@pytest.mark.parametrize("tiling", binaries.tiling_choices("gemv", "cuda_warp", "float64"), ids=str)
 def test_parts_of_columns_are_whole_accesses_and_cover_all(tiling, width):
     cuda_warp = workloads.load_variant("gemv", "cuda_warp")
     for n, m in [*SHAPES, (100, 1_000_000), (16384, 32768), (1, 2**33), (2**33, 1)]:
@@ -341,7 +341,7 @@ def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("tiling", binaries.choices("gemv", "cuda_warp", "float64"), ids=str)
+@pytest.mark.parametrize("tiling", binaries.tiling_choices("gemv", "cuda_warp", "float64"), ids=str)
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (17, 1000), (1000, 17), (5, 300_000), (2, 300_001)])
 def test_every_tiling_is_right_at_every_shape(tiling, dtype, n, m):
     problem, case = solve_on_gpu("cuda_warp", tiling, n=n, m=m, dtype=dtype)

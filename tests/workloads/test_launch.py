@@ -21,7 +21,7 @@ def gpu(monkeypatch):
 
 @pytest.mark.parametrize(("variant", "dtype"), TILINGS)
 def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dtype):
-    tilings = binaries.choices("gemm", variant, dtype)
+    tilings = binaries.tiling_choices("gemm", variant, dtype)
     area = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
     large = launch.fastest_tiling(tilings, 4096, 4096, 4096)
     assert area[id(large)] == max(area.values())
@@ -42,5 +42,5 @@ def test_a_tiling_is_given_in_full_or_not_at_all():
 def test_a_product_without_a_tiling_needs_the_binaries_of_all():
     sizes = workloads.complete("gemm", {"m": 8, "n": 8, "k": 8, "dtype": "float32"})
     kernels = binaries.of_case(Case("gemm", "cuda_tiled", sizes, {}))
-    assert len(kernels) == len(binaries.choices("gemm", "cuda_tiled", "float32"))
+    assert len(kernels) == len(binaries.tiling_choices("gemm", "cuda_tiled", "float32"))
     assert all("bm=0" not in constants for *_, constants in kernels)

@@ -404,7 +404,7 @@ def test_a_lane_of_a_product_has_neighbouring_channels(itemsize, channels):
 def test_implicit_products_are_right_on_a_gpu(variant, shape):
     sizes = sizes_of(shape)
     for math in kernel_cases.math_tunings(variant):
-        for tiling in ({}, *binaries.choices("tconv", variant, "float32")):
+        for tiling in ({}, *binaries.tiling_choices("tconv", variant, "float32")):
             if traits.beyond_limits_reason(case := Case("tconv", variant, sizes, math | tiling)) is None:
                 assert_right_on_a_gpu(case)
 

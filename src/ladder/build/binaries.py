@@ -23,7 +23,7 @@ def of_case(case: Case) -> set[tuple[str, str, str]]:
     binaries: set[tuple[str, str, str]] = set()
     variant_key = (case.workload, case.variant)
     # A case may choose any tiling if its tuning sets no part of one.
-    possible_tilings = choices(*variant_key, case.sizes["dtype"])
+    possible_tilings = tiling_choices(*variant_key, case.sizes["dtype"])
     tilings = [tiling for tiling in possible_tilings if not tiling.keys() & case.tuning.keys()]
     tunings = [case.tuning | tiling for tiling in tilings] or [case.tuning]
     for workload, variant, tuning in [*((*variant_key, tuning) for tuning in tunings), *used_variant_tunings(case)]:
@@ -42,10 +42,12 @@ def is_in_cuda(workload: str, variant: str) -> bool:
 def used_variant_tunings(case: Case) -> list[tuple[str, str, dict[str, int]]]:
     """(workload, variant, tuning) of the variants that a case's USES select, for every tuning that they may choose."""
     dtype = case.sizes["dtype"]
-    return [(*other, tuning) for other in sorted(traits.used_variants(case)) for tuning in choices(*other, dtype)]
+    return [
+        (*other, tuning) for other in sorted(traits.used_variants(case)) for tuning in tiling_choices(*other, dtype)
+    ]
 
 
-def choices(workload: str, variant: str, dtype: str) -> tuple[dict[str, int], ...]:
+def tiling_choices(workload: str, variant: str, dtype: str) -> tuple[dict[str, int], ...]:
     """The tunings among which a variant chooses by the problem's shape: its TILES, else ({},). Raises LadderError."""
     tiles = workloads.constants(workload, variant).get("TILES")
     if tiles is None:

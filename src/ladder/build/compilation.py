@@ -1,8 +1,8 @@
 """Numba's compilation ahead of any measurement: which cases need it, and where the compiled code is cached.
 
-Numba specialises on types and on constants, such as a form, never on a count. So compiling for one small problem serves
-all problems of its kind, whatever their sizes and threads. If the workload refuses small problems, each problem is
-compiled for its own sizes. Numba's cache also depends on what a fingerprint ignores, such as Numba's version and the
+Numba specialises on types and on constants, such as the size `form` of gemm, never on a count. So compiling for one
+small problem serves all problems of its kind, whatever their sizes and threads. If the workload refuses small problems,
+each problem is compiled for its own sizes. Numba's cache also depends on what a fingerprint ignores, such as Numba's version and the
 comments of a source, so a note beside the compiled code records these.
 """
 
@@ -45,9 +45,9 @@ def imports_numba(path: Path) -> bool:
 
 
 def representative_case(case: Case) -> Case:
-    """The small case that is compiled for all of a kind: the same options (such as a form) and tuning, one thread.
+    """The small case that is compiled for all of a kind: the same options and tuning, one thread.
 
-    It has the case's own sizes if the workload refuses small ones.
+    Options are the sizes that are words, such as a form. If the workload refuses small sizes, it has the case's own.
     """
     kinds = workloads.load(case.workload).SIZES
     options = {name: value for name, value in case.sizes.items() if isinstance(kinds[name], tuple)}
@@ -89,7 +89,7 @@ def note_path(case: Case) -> Path:
     return FOLDER / note_name(case)
 
 
-def inputs(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+def compiler_inputs(case: Case, environment: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     """Everything that compiled code depends on, as a dict for JSON.
 
     These are Numba, Python, the CPU, the exact text of the sources, and the variables that affect Numba.

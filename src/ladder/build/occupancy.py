@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 
 # The maximum number of warps, blocks and bytes of shared memory per multiprocessor.
-LIMITS = {
+MULTIPROCESSOR_LIMITS = {
     "sm_80": (64, 32, 164 * 1024),
     "sm_86": (48, 16, 100 * 1024),
     "sm_89": (48, 24, 100 * 1024),
@@ -20,8 +20,8 @@ LIMITS = {
 WARP_THREADS = 32  # threads of a warp
 # A multiprocessor's registers are in four partitions. A warp's registers are allocated in one of them, in units of 256.
 REGISTERS, PARTITIONS, REGISTER_UNIT = 64 * 1024, 4, 256
-# Bytes of shared memory: the unit of its allocation, and what the system reserves of it per block.
-SHARED_UNIT, SYSTEM_SHARED = 128, 1024
+# Of shared memory: the unit of its allocation, and what the system reserves per block.
+SHARED_UNIT_BYTES, SYSTEM_SHARED_BYTES = 128, 1024
 # In a kernel's section .nv.info: the format EIFMT_SVAL, a size and that many bytes, and the attribute
 # EIATTR_MAX_THREADS, the launch bounds.
 SIZED_VALUE, MAX_THREADS = 4, 5
@@ -35,14 +35,14 @@ def occupancy(
     A block has `threads` threads with `registers` each, and `shared_bytes` of shared memory, static and dynamic. None
     if the architecture is unknown, or `threads` or `shared_bytes` is None.
     """
-    limits = LIMITS.get(architecture.rstrip("af"))
+    limits = MULTIPROCESSOR_LIMITS.get(architecture.rstrip("af"))
     if limits is None or threads is None or shared_bytes is None:
         return None
     max_warps, max_blocks, max_shared_bytes = limits
     warps = -(-threads // WARP_THREADS)
     warps_by_registers = REGISTERS // PARTITIONS // round_up(WARP_THREADS * registers, REGISTER_UNIT) * PARTITIONS
-    block_memory = round_up(shared_bytes + SYSTEM_SHARED, SHARED_UNIT)
-    blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, max_shared_bytes // block_memory)
+    block_bytes = round_up(shared_bytes + SYSTEM_SHARED_BYTES, SHARED_UNIT_BYTES)
+    blocks = min(max_blocks, max_warps // warps, warps_by_registers // warps, max_shared_bytes // block_bytes)
     return {"blocks": blocks, "warps": blocks * warps, "share": blocks * warps / max_warps}
 
 
@@ -55,7 +55,7 @@ def launch_bounds(binary: bytes) -> dict[str, int]:
     """{kernel: max threads per block} of a cubin, a 64-bit ELF file, for kernels with launch bounds."""
     bounds = {}
     for name, content in sections(binary):
-        for value_format, attribute, value in entries(content) if name.startswith(".nv.info.") else ():
+        for value_format, attribute, value in info_entries(content) if name.startswith(".nv.info.") else ():
             if (value_format, attribute) == (SIZED_VALUE, MAX_THREADS):
                 x, y, z = struct.unpack("<3I", value)
                 bounds[name.removeprefix(".nv.info.")] = x * y * z
@@ -64,18 +64,18 @@ def launch_bounds(binary: bytes) -> dict[str, int]:
 
 def sections(binary: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield the sections of a 64-bit ELF file as (name, content)."""
-    # The header's fields e_shoff at 0x28, and e_shentsize, e_shnum and e_shstrndx from 0x3A on.
-    (table,) = struct.unpack_from("<Q", binary, 0x28)
-    size, count, names_index = struct.unpack_from("<3H", binary, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", binary, table + i * size) for i in range(count)]
+    # The file header's fields e_shoff at 0x28, and e_shentsize, e_shnum and e_shstrndx from 0x3A on.
+    (table_start,) = struct.unpack_from("<Q", binary, 0x28)
+    header_size, count, names_index = struct.unpack_from("<3H", binary, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", binary, table_start + i * header_size) for i in range(count)]
     names_start = headers[names_index][4]
     for name_offset, _, _, _, start, length in headers:
         end = binary.index(b"\0", names_start + name_offset)
         yield binary[names_start + name_offset : end].decode(), binary[start : start + length]
 
 
-def entries(content: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield a section .nv.info as (format, attribute, value); the value is empty unless the format is SIZED_VALUE."""
+def info_entries(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the entries of a section .nv.info, (format, attribute, value); only those of SIZED_VALUE have a value."""
     offset = 0
     while offset < len(content):
         value_format, attribute, size = struct.unpack_from("<BBH", content, offset)

@@ -25,7 +25,7 @@ def write(architecture: str, workload: str, variant: str, slug: str) -> Path:
     """Write a binary's report and return its path; the binary is compiled if necessary. Raises LadderError."""
     path = compiler.ensure(architecture, workload, variant, slug)
     note = read_json(compiler.note_of(path))
-    dynamic_bytes = dynamic_memory(workload, variant, slug)
+    dynamic_bytes = dynamic_shared_bytes(workload, variant, slug)
     contents = {
         "architecture": architecture,
         "workload": workload,
@@ -33,7 +33,7 @@ def write(architecture: str, workload: str, variant: str, slug: str) -> Path:
         "constants": slug,
         "compiler": note["compiler"],
         "sources": note["sources"],
-        "kernels": resources(note["log"], architecture, launch_bounds(path.read_bytes()), dynamic_bytes),
+        "kernels": kernel_resources(note["log"], architecture, launch_bounds(path.read_bytes()), dynamic_bytes),
         "warnings": warnings(note["log"]),
     }
     out = path.with_suffix(".json")
@@ -41,7 +41,7 @@ def write(architecture: str, workload: str, variant: str, slug: str) -> Path:
     return out
 
 
-def dynamic_memory(workload: str, variant: str, slug: str) -> int | None:
+def dynamic_shared_bytes(workload: str, variant: str, slug: str) -> int | None:
     """Bytes of dynamic shared memory with which a variant launches a binary, 0 if it has no function `geometry`.
 
     `geometry(sizes, **tuning)` returns grid, block and these bytes for a problem; all sizes are 1 here. The result is
@@ -58,7 +58,7 @@ def dynamic_memory(workload: str, variant: str, slug: str) -> int | None:
     return geometry(sizes, **{name: int(value) for name, value in constants.items()})[2]
 
 
-def resources(
+def kernel_resources(
     log: str, architecture: str, bounds: Mapping[str, int], dynamic_bytes: int | None
 ) -> dict[str, dict[str, Any]]:
     """{kernel: {registers, shared, stack, spills, threads, dynamic, occupancy}} from ptxas's log and launch bounds.
@@ -68,15 +68,15 @@ def resources(
     """
     kernels = {}
     for kernel_log in re.split(r"(?=Compiling entry function)", log)[1:]:
-        stack, stores, loads = map(int, require_match(SPILLS, kernel_log).groups())
-        registers, shared = (int(number or 0) for number in require_match(USAGE, kernel_log).groups())
+        stack_bytes, stored_bytes, loaded_bytes = map(int, require_match(SPILLS, kernel_log).groups())
+        registers, static_bytes = (int(number or 0) for number in require_match(USAGE, kernel_log).groups())
         name = require_match(ENTRY, kernel_log)[1]
-        shared_bytes = None if dynamic_bytes is None else shared + dynamic_bytes
+        shared_bytes = None if dynamic_bytes is None else static_bytes + dynamic_bytes
         kernels[name] = {
             "registers": registers,
-            "shared": shared,
-            "stack": stack,
-            "spills": stores + loads,
+            "shared": static_bytes,
+            "stack": stack_bytes,
+            "spills": stored_bytes + loaded_bytes,
             "threads": bounds.get(name),
             "dynamic": dynamic_bytes,
             "occupancy": occupancy(architecture, bounds.get(name), registers, shared_bytes),
@@ -86,8 +86,8 @@ def resources(
 
 def require_match(pattern: re.Pattern, text: str) -> re.Match:
     """The first match of what ptxas prints about every kernel. Raises LadderError if it isn't there."""
-    if first := pattern.search(text):
-        return first
+    if match := pattern.search(text):
+        return match
     raise LadderError(
         f"The log of ptxas has no text like {pattern.pattern!r}: this version of the compiler is unknown."
     )

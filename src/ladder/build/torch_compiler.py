@@ -14,9 +14,9 @@ FOLDER = compilation.FOLDER / "inductor"
 
 
 def compile_whole(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which `torch.compile` compiles as a whole when it is called with new shapes.
+    """`function` as `torch.compile` returns it: compiled as one graph, at its first call and again for new shapes.
 
-    Shapes are constants of the compiled code. It uses no CUDA graphs, so that a variant can capture its calls.
+    Shapes are constants of the compiled code, which uses no CUDA graphs, so that a variant can capture its calls.
     """
     import torch
 

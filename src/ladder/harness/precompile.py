@@ -17,7 +17,7 @@ def precompile(case, protocol, prelude=()):
     """
     small_case, path = compilation.representative_case(case), compilation.note_path(case)
     variables = environment.of_worker(case, prelude)
-    state = compilation.inputs(case, variables)
+    state = compilation.compiler_inputs(case, variables)
     # If two processes wrote to the same index of Numba's cache, the entries of one would be lost.
     with locks.folder_lock(compilation.folder(case, variables)):
         if path.exists() and (note := read_json(path)).get("state") == state:

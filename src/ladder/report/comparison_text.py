@@ -8,7 +8,7 @@ from ladder.report.ranking_text import entry_document, interval
 from ladder.report.terminal import seconds_with_interval
 from ladder.statistics.campaigns import MIN_CAMPAIGNS
 from ladder.store import study
-from ladder.terminal import wrapped
+from ladder.terminal import wrap
 
 NO_CAMPAIGN = "outside of campaigns"
 
@@ -21,10 +21,10 @@ def lines(stored_verdicts, across_machines):
             best = f", the best of {entry.tuning_count} tunings" if entry.tuning_count > 1 else ""
             yield f"{name}  {seconds_with_interval(entry.seconds)}  {entry.case.key}{best}"
         for sentence in conclusion(stored_verdict):
-            yield from wrapped(sentence)
+            yield from wrap(sentence)
         yield ""
     for entries in across_machines:
-        yield from wrapped(machines_sentence(entries))
+        yield from wrap(machines_sentence(entries))
 
 
 def conclusion(stored_verdict):

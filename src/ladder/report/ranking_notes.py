@@ -8,13 +8,13 @@ from ladder.machine import programs
 from ladder.records import campaigns, record
 from ladder.report.ranking import Ranking
 from ladder.store import data_package, results, study
-from ladder.terminal import wrapped
+from ladder.terminal import wrap
 
 
 def footer(ranking):
     """Yield the lines below a full ranking."""
     if ranking.unmeasured:
-        yield from wrapped(f"Not measured at these sizes: {', '.join(ranking.unmeasured)}.")
+        yield from wrap(f"Not measured at these sizes: {', '.join(ranking.unmeasured)}.")
     fastest = ranking.entries[0]
     yield f"The samples of {fastest.case.variant} are in"
     yield from (f"  {file}" for file in sample_files(ranking.machine, fastest))
@@ -47,7 +47,7 @@ def never_measured(results_of_machine):
     workload = results_of_machine.calls["workload"].iloc[0]
     measured = {*results_of_machine.calls["variant"]}
     if names := [name for name in workloads.rungs(workload) if name not in measured]:
-        yield from wrapped(f"Never measured on {results_of_machine.machine}: {', '.join(names)}.")
+        yield from wrap(f"Never measured on {results_of_machine.machine}: {', '.join(names)}.")
 
 
 def campaigns_elsewhere(rankings, others):

@@ -17,7 +17,7 @@ from ladder.report.terminal import (
 from ladder.statistics import verdicts
 from ladder.store import study
 from ladder.store.results import FROM_RECORDS, RECORDS
-from ladder.terminal import table, titled_table, wrapped
+from ladder.terminal import table, titled_table, wrap
 
 UNPAIRED_MARK = "~"  # before a ratio whose sides share no campaign
 UNCONVERGED_MARK = "*"  # after a variant whose median isn't as precise as the protocol asks
@@ -54,7 +54,7 @@ def summary(rankings):
 
 def details(ranking):
     """Yield the lines of a ranking: its sizes, then its entries."""
-    yield from wrapped(join_pairs(ranking.sizes))
+    yield from wrap(join_pairs(ranking.sizes))
     rows = [
         [
             str(number),
