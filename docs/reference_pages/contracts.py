@@ -11,7 +11,9 @@ def page():
     """A table for each kind of module: a workload's, a variant's, and those of a chapter."""
     modules = {"`__init__.py` of a workload": contracts.WORKLOAD, "A variant, `<variant>.py`": contracts.VARIANT}
     modules |= {f"`{name}.py` of a workload": contract for name, contract in contracts.MODULES.items()}
-    modules |= {f"`paper/{name}.py`": contract for name, contract in contracts.CHAPTER.items() if contract.names}
+    modules |= {
+        f"`paper/{name}.py`": contract for name, contract in contracts.CHAPTER_MODULES.items() if contract.names
+    }
     modules["A figure, `paper/<figure>.py`"] = contracts.FIGURE
     return markdown.document(
         *(part for title, contract in modules.items() for part in (f"## {title}", table(contract)))

@@ -102,7 +102,7 @@ def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
     rows = dict(
         line.strip("| ").split(" | ", 1) for line in section("A chapter").splitlines() if line.startswith("| `")
     )
-    expected = {f"`{file}.py`": set(chapter_module.names) for file, chapter_module in contracts.CHAPTER.items()}
+    expected = {f"`{file}.py`": set(chapter_module.names) for file, chapter_module in contracts.CHAPTER_MODULES.items()}
     expected["`<figure>.py`"] = set(contracts.FIGURE.names)
     for file, names in expected.items():
         documented = {name for pair in CHAPTER_NAMES.findall(rows[file]) for name in pair if name}

@@ -661,7 +661,7 @@ def test_a_check_that_only_large_errors_fail_is_accepted(spmv, monkeypatch):
 )
 def test_a_bound_must_refuse_an_error_as_large_as_the_values(spmv, exact, kind, bound, is_refused):
     exact, checker = np.array(exact), trial.Trial(workloads.load("spmv"), spmv / "__init__.py")
-    call = partial(checker.require_tight, "out", (exact, bound), np.dtype(kind), 5.0)
+    call = partial(checker.require_tight_bound, "out", (exact, bound), np.dtype(kind), 5.0)
     if is_refused:
         with pytest.raises(LadderError, match="would pass"):
             call()

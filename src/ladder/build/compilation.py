@@ -2,8 +2,8 @@
 
 Numba specialises on types and on constants, such as the size `form` of gemm, never on a count. So compiling for one
 small problem serves all problems of its kind, whatever their sizes and threads. If the workload refuses small problems,
-each problem is compiled for its own sizes. Numba's cache also depends on what a fingerprint ignores, such as Numba's version and the
-comments of a source, so a note beside the compiled code records these.
+each problem is compiled for its own sizes. Numba's cache also depends on what a fingerprint ignores, such as Numba's
+version and the comments of a source, so a note beside the compiled code records these.
 """
 
 import functools

@@ -22,7 +22,7 @@ from ladder.records import files
 
 # Nothing is cached outside of a study's folder, which holds `results`.
 FOLDER = Path("results/cache/code")
-MAX_SIZE = 2**20  # bytes
+MAX_FILE_BYTES = 2**20  # larger files aren't code
 
 
 def get_or_compute(key: list[str], compute: Callable[[], tuple[Any, Iterable[Path]]]) -> Any:
@@ -60,12 +60,12 @@ def entry_path(key: list[str]) -> Path:
 @functools.cache
 def code_digest() -> str:
     """A digest of all files of the code, of the folders that hold workloads and of Python's version."""
-    parts = [
+    texts = [
         sys.version,
         *map(str, locations.roots()),
         *(f"{path} {file_digest}" for path, file_digest in file_digests().items()),
     ]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:16]
 
 
 @functools.cache
@@ -86,6 +86,6 @@ def may_hold_code(folder: Path) -> bool:
 
 
 def may_be_code(path: Path) -> bool:
-    """Whether a file may be code: readable, not compiled by Python, and smaller than MAX_SIZE."""
+    """Whether a file may be code: readable, not compiled by Python, and smaller than MAX_FILE_BYTES."""
     is_readable = path.is_file() and os.access(path, os.R_OK)
-    return is_readable and path.parent.name != "__pycache__" and path.stat().st_size < MAX_SIZE
+    return is_readable and path.parent.name != "__pycache__" and path.stat().st_size < MAX_FILE_BYTES

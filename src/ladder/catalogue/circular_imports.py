@@ -31,7 +31,7 @@ class Importer:
         self.bound_names: dict[str, dict[str, str]] = {}
 
     def load(self, name: str) -> None:
-        """Import a module and, before it, its packages."""
+        """Import a module and, before it, its packages from `ladder.workloads.<workload>` on."""
         parts = name.split(".")
         for end in range(3, len(parts) + 1):
             self.load_module(".".join(parts[:end]))
@@ -48,27 +48,27 @@ class Importer:
 
     def run(self, statement: ast.stmt, module: imports.Module) -> None:
         """Run a statement of a module: import what it imports, and bind its names."""
-        bound = self.bound_names[module.name]
+        names = self.bound_names[module.name]
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for name, origin in syntax.imported_names(statement, module.package).items():
                 self.load(origin)
                 self.require_bound(module.name, *origin.rpartition(".")[::2])
-                bound[name] = origin
-            bound |= dict.fromkeys(contracts.names_bound(statement) - {*bound}, "")
+                names[name] = origin
+            names |= dict.fromkeys(contracts.names_bound_or_imported(statement) - {*names}, "")
             return
         for node in nodes_run_at_import(statement):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                self.require_bound(module.name, bound.get(node.value.id, ""), node.attr)
-        bound |= dict.fromkeys(syntax.assigned_names([statement]), "")
+                self.require_bound(module.name, names.get(node.value.id, ""), node.attr)
+        names |= dict.fromkeys(syntax.assigned_names([statement]), "")
         for node in syntax.nested_statements(statement):
-            bound |= dict.fromkeys(contracts.names_bound(node) - {*bound}, "")
+            names |= dict.fromkeys(contracts.names_bound_or_imported(node) - {*names}, "")
 
     def require_bound(self, importer: str, module: str, name: str) -> None:
         """Refuse a name that a running module binds later."""
         path = imports.module_path(module)
         is_unbound = module in self.running and not {name, "*"} & {*self.bound_names[module]}
-        is_name = path and name in contracts.definitions(path) and not imports.module_path(f"{module}.{name}")
-        if is_unbound and is_name and module != importer:
+        is_definition = path and name in contracts.definitions(path) and not imports.module_path(f"{module}.{name}")
+        if is_unbound and is_definition and module != importer:
             self.refuse(importer, module, name)
 
     def refuse(self, importer: str, module: str, name: str) -> NoReturn:
@@ -87,8 +87,8 @@ class Importer:
 def nodes_run_at_import(node: ast.AST) -> Iterator[ast.AST]:
     """A node and the nodes in it that run when their module is imported: all but the bodies of functions."""
     yield node
-    skipped = node.body if isinstance(node, (*syntax.FUNCTIONS, ast.Lambda)) else []
-    bodies = skipped if isinstance(skipped, list) else [skipped]
+    body = node.body if isinstance(node, (*syntax.FUNCTIONS, ast.Lambda)) else []
+    skipped_nodes = body if isinstance(body, list) else [body]  # that of a lambda is an expression
     for child in ast.iter_child_nodes(node):
-        if child not in bodies:
+        if child not in skipped_nodes:
             yield from nodes_run_at_import(child)

@@ -82,7 +82,7 @@ def advice_on_import(error: BaseException, is_variant: bool = False) -> str:
 
 
 def advice_on_keyword(error: BaseException) -> str:
-    """A question with one or two keywords like an unknown one, and a space before it; empty if there are none."""
+    """A question with keywords like the unknown one of an error, with a space before it; empty if there are none."""
     if not isinstance(error, TypeError) or not (match := UNKNOWN_KEYWORD.search(str(error))):
         return ""
     caller = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][-1]

@@ -29,8 +29,8 @@ class Name(NamedTuple):
 
     `need` is REQUIRED, OPTIONAL or DEFAULT. A required name may be missing if the module has the name
     `alternative`. `arguments_if` is (other name, arguments): the arguments if the module has the other name too.
-    `default` is the value of a figure's constant if the figure lacks it. With `returns` the function must return a
-    value.
+    `default` is the value of a figure's constant if the figure lacks it. With `must_return` the function must return
+    a value.
     """
 
     need: str = OPTIONAL
@@ -38,13 +38,13 @@ class Name(NamedTuple):
     alternative: str | None = None
     arguments_if: tuple[str, str] | None = None
     default: object = None
-    returns: bool = False
+    must_return: bool = False
 
 
 class Contract(NamedTuple):
-    """The names of one kind of module, {name: Name}; messages call the module `owner`."""
+    """The names of one kind of module, {name: Name}; `subject` is what messages call it, such as `a workload`."""
 
-    owner: str
+    subject: str
     names: dict
 
 
@@ -64,14 +64,14 @@ WORKLOAD = Contract(
         "data_set": Name(DEFAULT, "sizes"),
         "load_data": Name(DEFAULT, "path"),
         "reference_sizes": Name(DEFAULT, "sizes"),
-        "rounds": Name(DEFAULT, "sizes", returns=True),
-        "arrays": Name(REQUIRED, "sizes", returns=True),
-        "fill": Name(REQUIRED, "inputs, sizes, round, data", returns=True),
+        "rounds": Name(DEFAULT, "sizes", must_return=True),
+        "arrays": Name(REQUIRED, "sizes", must_return=True),
+        "fill": Name(REQUIRED, "inputs, sizes, round, data", must_return=True),
         "generate": Name(OPTIONAL, "problem, round"),
         "state": Name(OPTIONAL, "sizes"),
-        "cost": Name(REQUIRED, "sizes", arguments_if=("FACTS", "sizes, facts"), returns=True),
-        "expected": Name(REQUIRED, "sizes, inputs, precision", alternative="check", returns=True),
-        "check": Name(DEFAULT, "sizes, inputs, outputs, round, data, reference, precision", returns=True),
+        "cost": Name(REQUIRED, "sizes", arguments_if=("FACTS", "sizes, facts"), must_return=True),
+        "expected": Name(REQUIRED, "sizes, inputs, precision", alternative="check", must_return=True),
+        "check": Name(DEFAULT, "sizes, inputs, outputs, round, data, reference, precision", must_return=True),
     },
 )
 VARIANT = Contract(
@@ -91,18 +91,18 @@ VARIANT = Contract(
         "PEER": Name(),
         "ENVIRONMENT": Name(),
         "first_touch": Name(OPTIONAL, "problem"),
-        "geometry": Name(OPTIONAL, "sizes, **tuning", returns=True),
-        "setup": Name(REQUIRED, "problem, *, <tuning>", returns=True),
+        "geometry": Name(OPTIONAL, "sizes, **tuning", must_return=True),
+        "setup": Name(REQUIRED, "problem, *, <tuning>", must_return=True),
     },
 )
-REFERENCE = Contract("a reference", {"compute": Name(REQUIRED, "sizes, data", returns=True)})
+REFERENCE = Contract("a reference", {"compute": Name(REQUIRED, "sizes, data", must_return=True)})
 ARTEFACTS = Contract("a module of artefacts", {"ARTEFACTS": Name(REQUIRED), "make": Name(REQUIRED, "name, path, data")})
 FORMATS = Contract(
     "a module of file formats",
     {
         "VARIANTS": Name(REQUIRED),
         "BY_IMAGE": Name(REQUIRED),
-        "read": Name(REQUIRED, "network, inputs", returns=True),
+        "read": Name(REQUIRED, "network, inputs", must_return=True),
         "require_output": Name(REQUIRED, "path, images"),
         "write": Name(REQUIRED, "file, suffix, images, chunks"),
     },
@@ -121,13 +121,13 @@ FIGURE = Contract(
         "USES_CEILINGS": Name(default=False),
         "USES_DATA": Name(default=False),
         "USES_ARTEFACTS": Name(default=()),
-        "draw": Name(REQUIRED, "**given", returns=True),  # the study, or the inputs that the constants name
+        "draw": Name(REQUIRED, "**given", must_return=True),  # the study, or the inputs that the constants name
     },
 )
 # A module of a chapter without TITLE is a helper of figures, or a figure with a misspelt TITLE.
-FIGURE_HELPER = Contract(FIGURE.owner, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
+FIGURE_HELPER = Contract(FIGURE.subject, {name: entry._replace(need=OPTIONAL) for name, entry in FIGURE.names.items()})
 # The modules of a chapter, besides its figures and `tables.py`, whose functions TABLES names.
-CHAPTER = {
+CHAPTER_MODULES = {
     "__init__": Contract(
         "a chapter",
         {name: Name() for name in ("ORDER", "TITLE", "CATEGORY", "TABLES", "LOOKS", "METHOD")},
@@ -144,16 +144,16 @@ CHAPTER = {
             "PANELS": Name(),
             "OUTSIDE": Name(),
             "RUNGS": Name(),
-            "per_unit": Name(OPTIONAL, "rows", returns=True),
-            "part_of": Name(OPTIONAL, "phases", returns=True),
+            "per_unit": Name(OPTIONAL, "rows", must_return=True),
+            "part_of": Name(OPTIONAL, "phases", must_return=True),
         },
     ),
     "claims": Contract("a chapter's `claims.py`", {"CLAIMS": Name(REQUIRED)}),
     "model": Contract(
         "a model",
         {
-            "predict": Name(REQUIRED, "machine, row", returns=True),
-            "floor": Name(OPTIONAL, "machine, row", returns=True),
+            "predict": Name(REQUIRED, "machine, row", must_return=True),
+            "floor": Name(OPTIONAL, "machine, row", must_return=True),
         },
     ),
     # Templates may use any name of these.
@@ -182,18 +182,20 @@ def require_modules(folder: Path) -> None:
 
 def require_chapter(folder: Path) -> None:
     """Refuse a chapter if one of its modules breaks its contract. Raises LadderError."""
-    constants = literals.read(folder / "__init__.py")
-    names = constants.get("TABLES", ())
-    line = literals.line_of(folder / "__init__.py", "TABLES", None) if "TABLES" in constants else ""
-    if not literals.is_string_sequence(names):
-        raise LadderError(f"`TABLES` in {line} is {names!r}: it must be {literals.NAMES_FORM}. See docs/contracts.md.")
-    tables = {name: Name(REQUIRED, "study", returns=True) for name in names}
+    values = literals.read(folder / "__init__.py")
+    tables = values.get("TABLES", ())
+    place = literals.line_of(folder / "__init__.py", "TABLES", None) if "TABLES" in values else ""
+    if not literals.is_string_sequence(tables):
+        raise LadderError(
+            f"`TABLES` in {place} is {tables!r}: it must be {literals.NAMES_FORM}. See docs/contracts.md."
+        )
     if tables and not (folder / "tables.py").is_file():
         raise LadderError(
-            f"`TABLES` in {line} names {min(tables)!r}, but there is no {folder}/tables.py: write it, with "
+            f"`TABLES` in {place} names {min(tables)!r}, but there is no {folder}/tables.py: write it, with "
             f"`{min(tables)}(study)`. See docs/contracts.md."
         )
-    contracts = CHAPTER | {"tables": Contract("a chapter's `tables.py`", tables)}
+    functions = {name: Name(REQUIRED, "study", must_return=True) for name in tables}
+    contracts = CHAPTER_MODULES | {"tables": Contract("a chapter's `tables.py`", functions)}
     for path in sorted(filter(Path.is_file, folder.glob("*.py"))):
         if path.stem in contracts:
             require_names(path, contracts[path.stem])
@@ -213,10 +215,10 @@ def require_names(path: Path, contract: Contract) -> None:
         if name in defined:
             require_function(path, name, entry, defined)
         elif entry.need == REQUIRED and entry.alternative not in defined and "*" not in defined:
-            kind, other = "" if entry.arguments is None else "function ", entry.alternative
+            noun, other = "" if entry.arguments is None else "function ", entry.alternative
             alternative = f", unless it has {signature(other, contract.names[other])}" if other else ""
             raise LadderError(
-                f"{path} has no {kind}`{name}`: {contract.owner} must have {signature(name, entry)}{alternative}. "
+                f"{path} has no {noun}`{name}`: {contract.subject} must have {signature(name, entry)}{alternative}. "
                 "See docs/contracts.md."
             )
 
@@ -235,7 +237,7 @@ def refuse_misspelt(path: Path, contract: Contract) -> None:
             correct_name = candidates[match]
             if contract.names[correct_name].need == REQUIRED or not is_name_used(name, path):
                 raise LadderError(
-                    f"`{name}` in line {node.lineno} of {path} isn't a name that {contract.owner} may have: "
+                    f"`{name}` in line {node.lineno} of {path} isn't a name that {contract.subject} may have: "
                     f"did you mean `{correct_name}`?"
                 )
 
@@ -245,7 +247,7 @@ def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, a
     node, arguments = defined[name], entry.arguments
     if arguments is None:
         return
-    if entry.returns and isinstance(node, syntax.FUNCTIONS) and not can_return(node):
+    if entry.must_return and isinstance(node, syntax.FUNCTIONS) and not can_return(node):
         raise LadderError(
             f"{signature(name, entry)} in line {node.lineno} of {path} returns nothing: it lacks a `return` with a "
             "value. See docs/contracts.md."
@@ -262,14 +264,14 @@ def require_function(path: Path, name: str, entry: Name, defined: Mapping[str, a
     raise LadderError(f"`{definition}` in line {node.lineno} of {path} must be `{name}({arguments})`.{hint}")
 
 
-def accepts(function: ast.arguments, arguments: str) -> bool:
-    """Whether a function's arguments, an `ast.arguments`, fit the contract's, a string that may end with keywords.
+def accepts(actual: ast.arguments, arguments: str) -> bool:
+    """Whether a function's `actual` arguments fit the contract's `arguments`, a text that may end with keywords.
 
     An argument may be called differently, but not similarly to another argument of the contract: then it is misspelt or
     in the wrong place.
     """
     expected = [argument for argument in arguments.split(", ") if argument[0] not in "*<"]
-    names = [argument.arg for argument in [*function.posonlyargs, *function.args]]
+    names = [argument.arg for argument in [*actual.posonlyargs, *actual.args]]
     for name, expected_name in zip(names, expected, strict=False):
         if name.strip("_") != expected_name and similar_names(name, expected, 1, MIN_SIMILARITY):
             return False
@@ -277,8 +279,8 @@ def accepts(function: ast.arguments, arguments: str) -> bool:
         return len(names) == len(expected)
     if "**" in arguments:
         return True
-    is_enough = len(names) >= len(expected) or function.vararg is not None
-    return is_enough and len(names) - len(function.defaults) <= len(expected) and None not in function.kw_defaults
+    is_enough = len(names) >= len(expected) or actual.vararg is not None
+    return is_enough and len(names) - len(actual.defaults) <= len(expected) and None not in actual.kw_defaults
 
 
 def can_return(function: ast.AST) -> bool:
@@ -299,13 +301,13 @@ def definitions(path: Path) -> dict[str, Any]:
     for statement in literals.statements(path):
         is_definition = isinstance(statement, (*syntax.FUNCTIONS, ast.ClassDef))
         for node in [statement] if is_definition else syntax.nested_statements(statement):
-            for name in names_bound(node):
+            for name in names_bound_or_imported(node):
                 defined.setdefault(name, node)
     return defined
 
 
-def names_bound(node: ast.AST) -> set[str]:
-    """The names that a statement binds, also those that it imports."""
+def names_bound_or_imported(node: ast.AST) -> set[str]:
+    """The names that a statement binds, including those that it imports (`syntax.bound_names` excludes them)."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
     return syntax.bound_names(node)
@@ -316,32 +318,32 @@ def is_name_used(name: str, path: Path) -> bool:
     other_modules = (other for other in path.parent.rglob("*.py") if other.is_file() and other != path)
     templates = (template.read_text(encoding="utf-8") for template in path.parent.glob("*.tex"))
     return (
-        reads(path, name)
-        or any(imports(other, name) for other in other_modules)
+        reads_name(path, name)
+        or any(imports_name(other, name) for other in other_modules)
         or any(re.search(rf"\b{name}\b", template) for template in templates)
     )
 
 
-def reads(path: Path, name: str) -> bool:
+def reads_name(path: Path, name: str) -> bool:
     """Whether a module reads a global name; functions with a local variable of that name don't count."""
     scopes = [
         statement
         for statement in literals.statements(path)
         if not isinstance(statement, syntax.FUNCTIONS) or name not in syntax.local_names(statement)
     ]
-    names = (node for node in nodes(scopes) if isinstance(node, ast.Name) and node.id == name)
+    names = (node for node in walk_all(scopes) if isinstance(node, ast.Name) and node.id == name)
     return any(isinstance(node.ctx, ast.Load) for node in names)
 
 
-def imports(path: Path, name: str) -> bool:
+def imports_name(path: Path, name: str) -> bool:
     """Whether a module imports a name, or reads it as an attribute, from another module."""
     return any(
         (isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names})
         or (isinstance(node, ast.Attribute) and node.attr == name)
-        for node in nodes(literals.statements(path))
+        for node in walk_all(literals.statements(path))
     )
 
 
-def nodes(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def walk_all(statements: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes of the syntax trees of statements."""
     return (node for statement in statements for node in ast.walk(statement))

@@ -14,7 +14,8 @@ from ladder.errors import LadderError, did_you_mean
 
 RUNTIMES = ("numba", "blas", "openmp", "torch", "cuda")
 CEILINGS = ("flops", "multiply-adds", "bandwidth", "raises bandwidth")  # `store/ceilings.py` explains them
-TUNING_KINDS = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
+# The annotations that a tuning may have.
+TUNING_ANNOTATION = re.compile(r"int|float|str|Literal\[('[^']*'(, )?)+\]")
 
 
 def is_string_mapping(value: Any) -> bool:
@@ -22,7 +23,7 @@ def is_string_mapping(value: Any) -> bool:
     return isinstance(value, dict) and is_string_sequence([*value, *value.values()])
 
 
-def is_limits(value: Any) -> bool:
+def is_limits_mapping(value: Any) -> bool:
     """Whether a value maps names to a pair of numbers or to words."""
     return isinstance(value, dict) and all(
         isinstance(allowed, tuple | list)
@@ -34,11 +35,12 @@ def is_limits(value: Any) -> bool:
     )
 
 
+# Forms: (whether a value has the form, the form in words).
 STRINGS = (is_string_sequence, literals.NAMES_FORM)
 STRING_MAPPING = (is_string_mapping, "a mapping of strings to strings")
 STRING = (lambda value: isinstance(value, str), "a string")
 BOOLEAN = (lambda value: isinstance(value, bool), "`True` or `False`")
-# {constant: (whether a value has its form, the form in words)}.
+# The form of each constant.
 FORMS = {
     "RUNGS": (is_string_mapping, "a mapping of each variant to a line on its idea"),
     "ARRAYS": STRINGS,
@@ -52,7 +54,7 @@ FORMS = {
     "SOURCE": (lambda value: isinstance(value, str), "the name of a file of its folder"),
     "MACROS": STRINGS,
     "KERNELS": STRINGS,
-    "LIMITS": (is_limits, "a mapping of sizes or tunings to `(min, max)` or to a tuple of words"),
+    "LIMITS": (is_limits_mapping, "a mapping of sizes or tunings to `(min, max)` or to a tuple of words"),
     "PRECISION": STRING_MAPPING,
     "USES": STRING_MAPPING,
     "REQUIRES": STRINGS,
@@ -93,10 +95,12 @@ def require_sizes(path: Path, sizes: Mapping[str, Any]) -> None:
         raise LadderError(f"{location('SIZES', path)} must have `dtype`, a tuple of dtypes. See docs/contracts.md.")
 
 
-def require_names(name: str, names: Iterable[str], known: Iterable[str], path: Path, kind: str) -> None:
-    """Refuse names in a module's constant `name` that aren't known; `kind` says what they must be."""
+def require_known_names(name: str, names: Iterable[str], known: Iterable[str], path: Path, problem: str) -> None:
+    """Refuse names in a module's constant `name` that aren't known; `problem` says so, such as "no workload"."""
     for unknown in (other for other in names if other not in known):
-        raise LadderError(f"{location(name, path)} names {unknown!r}, which is {kind}.{did_you_mean(unknown, known)}")
+        raise LadderError(
+            f"{location(name, path)} names {unknown!r}, which is {problem}.{did_you_mean(unknown, known)}"
+        )
 
 
 def location(name: str, path: Path) -> str:
@@ -106,34 +110,34 @@ def location(name: str, path: Path) -> str:
 
 def require_rungs(path: Path, workload: str, variants: Sequence[str]) -> None:
     """Refuse a ladder, RUNGS of the file `path`, with a rung that isn't a variant."""
-    require_names("RUNGS", literals.read(path).get("RUNGS", ()), variants, path, f"no variant of {workload}")
+    require_known_names("RUNGS", literals.read(path).get("RUNGS", ()), variants, path, f"no variant of {workload}")
 
 
 def require_kernels_and_uses(path: Path, workload: str, variants: Sequence[str], workloads: Sequence[str]) -> None:
     """Refuse a variant's KERNELS that aren't `variants` of its workload, and USES of other than the `workloads`."""
     values = literals.read(path)
-    require_names("KERNELS", values.get("KERNELS", ()), variants, path, f"no variant of {workload}")
-    require_names("USES", values.get("USES", {}).values(), workloads, path, "no workload")
+    require_known_names("KERNELS", values.get("KERNELS", ()), variants, path, f"no variant of {workload}")
+    require_known_names("USES", values.get("USES", {}).values(), workloads, path, "no workload")
 
 
-def require_variant(path: Path, sizes: Iterable[str], tunings: Mapping[str, tuple[str | None, bool]]) -> None:
+def require_variant_constants(path: Path, sizes: Iterable[str], tunings: Mapping[str, tuple[str | None, bool]]) -> None:
     """Refuse a variant's constants that name other sizes or tunings than there are, and its tunings' annotations.
 
     `tunings` is {name: (annotation, whether it is required)}.
     """
     values = literals.read(path)
     names = [*sizes, *tunings]
-    require_names(
+    require_known_names(
         "LIMITS", values.get("LIMITS", ()), names, path, "neither a size of its workload nor one of its tunings"
     )
-    require_names("MACROS", values.get("MACROS", ()), tunings, path, "none of its tunings")
-    require_names("USES", values.get("USES", ()), tunings, path, "none of its tunings")
+    require_known_names("MACROS", values.get("MACROS", ()), tunings, path, "none of its tunings")
+    require_known_names("USES", values.get("USES", ()), tunings, path, "none of its tunings")
     for text in values.get("ENVIRONMENT", {}).values():
-        require_names("ENVIRONMENT", re.findall(r"\{(\w*)\}", text), tunings, path, "none of its tunings")
+        require_known_names("ENVIRONMENT", re.findall(r"\{(\w*)\}", text), tunings, path, "none of its tunings")
     if "SOURCE" in values and not (path.parent / values["SOURCE"]).is_file():
         raise LadderError(f"{location('SOURCE', path)} names {values['SOURCE']!r}, and {path.parent} has no such file.")
     for tuning, (annotation, _) in tunings.items():
-        if not annotation or not TUNING_KINDS.fullmatch(annotation):
+        if not annotation or not TUNING_ANNOTATION.fullmatch(annotation):
             problem = f"is annotated with {annotation}" if annotation else "has no annotation"
             raise LadderError(
                 f"The tuning {tuning!r} of `setup` in line {contracts.definitions(path)['setup'].lineno} of {path} "

@@ -14,8 +14,8 @@ from ladder.errors import LadderError
 from ladder.records.files import abbreviate, require_utf8
 
 WORKLOADS = Path(__file__).parents[1] / "workloads"
-# The files that are read as text.
-TEXT_FILES = [f"*/*.{suffix}" for suffix in ("py", "c", "h", "cu", "cuh")] + [
+# The files that are read as text, below a folder of workloads.
+TEXT_FILE_PATTERNS = [f"*/*.{suffix}" for suffix in ("py", "c", "h", "cu", "cuh")] + [
     f"*/paper/*.{suffix}" for suffix in ("py", "tex", "bib")
 ]
 
@@ -64,7 +64,7 @@ def set_variant_folders(folders: Iterable[Path | str]) -> None:
 
 def require_utf8_files() -> None:
     """Refuse sources and texts that aren't UTF-8; a later error wouldn't name the file."""
-    for path in (path for root in roots() for pattern in TEXT_FILES for path in modules(root, pattern)):
+    for path in (path for root in roots() for pattern in TEXT_FILE_PATTERNS for path in modules(root, pattern)):
         try:
             path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:

@@ -64,9 +64,9 @@ def user_files(importer: Path, line: int, name: str, members: list[str]) -> list
     Raises LadderError if the module doesn't exist.
     """
     path = imports.module_path(name)
-    folder = path_of_package(name)
+    folder = folder_of_package(name)
     if path is None and folder is None:
-        parent = path_of_package(name.rpartition(".")[0])
+        parent = folder_of_package(name.rpartition(".")[0])
         known = [module.stem for module in locations.modules(parent, "*.py")] if parent else []
         hint = did_you_mean(name.rpartition(".")[2], known)
         raise LadderError(f"Line {line} of {importer} imports {name}, which doesn't exist.{hint}")
@@ -74,7 +74,7 @@ def user_files(importer: Path, line: int, name: str, members: list[str]) -> list
     return [file for file in paths if file and not file.is_relative_to(imports.PACKAGE)]
 
 
-def path_of_package(name: str) -> Path | None:
+def folder_of_package(name: str) -> Path | None:
     """The folder of a package of ladder's or of a workload, by its dotted name; None without one."""
     path = imports.module_path(name)
     if path and path.name == "__init__.py":

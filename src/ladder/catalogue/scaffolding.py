@@ -15,11 +15,12 @@ from ladder.errors import LadderError
 from ladder.records.case import NAME
 
 TEMPLATES = Path(__file__).with_name("templates")
-WORKLOAD = "workload"  # the word before the slash that requests a workload
-# The files of a new workload, {name: template}.
-FILES = {"__init__.py": "workload.py.txt", "plain.py": "variant.py.txt"}
+WORKLOAD_WORD = "workload"  # before the slash it requests a new workload
+# The files of a new workload, and their templates.
+TEMPLATE_OF_FILE = {"__init__.py": "workload.py.txt", "plain.py": "variant.py.txt"}
+# The beginning of an assignment of a constant other than SOURCE.
 OTHER_CONSTANT = re.compile(r"(?!SOURCE )[A-Z_]+ = ")
-# The required sizes in the command that tries what was written.
+# The values of required sizes in the command that tries what was written.
 INTEGER_SIZE, REAL_SIZE = 256, 0.5
 
 
@@ -37,11 +38,11 @@ def create(
     if not NAME.fullmatch(new_name):
         raise LadderError(
             f"{name!r} can't be made: write the names of a workload and its new variant, such as gemm/mine, or "
-            f"{WORKLOAD}/ and the name of a new workload, such as {WORKLOAD}/spmv; names have lower-case letters, "
-            "digits and '_'."
+            f"{WORKLOAD_WORD}/ and the name of a new workload, such as {WORKLOAD_WORD}/spmv; names have lower-case "
+            "letters, digits and '_'."
         )
     root = Path(folder) if folder else [*locations.roots()[1:], locations.WORKLOADS][0]
-    if workload == WORKLOAD:
+    if workload == WORKLOAD_WORD:
         return create_workload(new_name, root)
     return create_variant(workload, new_name, device, origin, root)
 
@@ -52,7 +53,7 @@ def create_workload(name: str, root: Path) -> tuple[list[Path], list[str]]:
         raise LadderError(f"There is a folder {name} of a workload already: choose another name.")
     contents = {
         root / name / file: Template((TEMPLATES / template).read_text(encoding="utf-8")).substitute(name=name)
-        for file, template in FILES.items()
+        for file, template in TEMPLATE_OF_FILE.items()
     }
     return write(contents), [f"{name}/plain", f"elements={INTEGER_SIZE}"]
 

@@ -39,9 +39,13 @@ def tunings(workload: str, variant: str) -> dict[str, tuple[str | None, bool]]:
     }
 
 
-def choices(kind: str | None) -> tuple[str, ...]:
+def literal_words(kind: str | None) -> tuple[str, ...]:
     """The words of a tuning annotated `Literal["a", "b"]`; empty for any other annotation."""
-    return ast.literal_eval(f"({kind[8:-1]},)") if kind and kind.startswith("Literal[") else ()
+    return (
+        ast.literal_eval(f"({kind.removeprefix('Literal[').removesuffix(']')},)")
+        if kind and kind.startswith("Literal[")
+        else ()
+    )
 
 
 def defaults(workload: str, variant: str) -> dict[str, Any]:
@@ -83,10 +87,11 @@ def require_tuning(workload: str, variant: str, tuning: Mapping[str, Any]) -> No
         require_value(name, key, kind, tuning[key])
 
 
-def require_value(name: str, key: str, kind: str | None, value: Any) -> None:
-    """Refuse a value of the tuning `key` that isn't of its kind; `name` is that of the variant."""
-    if (words := choices(kind)) and value not in words:
-        raise LadderError(f"{key}={value!r} of {name} must be one of {', '.join(words)}.")
+def require_value(variant_name: str, tuning_name: str, kind: str | None, value: Any) -> None:
+    """Refuse a value of a tuning that isn't of its kind; the names are those in messages."""
+    if (words := literal_words(kind)) and value not in words:
+        raise LadderError(f"{tuning_name}={value!r} of {variant_name} must be one of {', '.join(words)}.")
     types, expected = KINDS.get(kind, (object, "anything"))
-    if not isinstance(value, types) or (key in COUNTS and value < 1):
-        raise LadderError(f"{key}={value!r} of {name} must be {expected}{' of at least 1' * (key in COUNTS)}.")
+    if not isinstance(value, types) or (tuning_name in COUNTS and value < 1):
+        minimum = " of at least 1" * (tuning_name in COUNTS)
+        raise LadderError(f"{tuning_name}={value!r} of {variant_name} must be {expected}{minimum}.")

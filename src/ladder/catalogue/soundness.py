@@ -37,7 +37,9 @@ def require_contract(workload: str, variant: str | None = None) -> None:
         forms.require_forms(path)
         require_module(path, literals.read(path).get("REQUIRES", ()))
         forms.require_kernels_and_uses(path, workload, workloads.variants(workload), workloads.names())
-        forms.require_variant(path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant))
+        forms.require_variant_constants(
+            path, workloads.load(workload).SIZES, setup_arguments.tunings(workload, variant)
+        )
         setup_arguments.require_defaults(workload, variant)
     else:
         path = workloads.workload_path(workload)

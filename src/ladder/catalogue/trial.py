@@ -68,22 +68,23 @@ def passes(trial: "Trial", sizes: Mapping[str, Any] | None) -> bool:
     return True
 
 
-def small_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
+def small_sizes(workload: str, sizes: Mapping[str, Any], smallest: int) -> dict[str, Any] | None:
     """The sizes with small ones in place of the required ones; None if the workload refuses them.
 
-    They are numbers from `count` on, in the order of the sizes. All differ, so that swapped shapes show, unless the
-    workload refuses that.
+    They are numbers from `smallest` on, in the order of the sizes that they replace. All differ, so that swapped
+    shapes show, unless the workload refuses that.
     """
     required = required_sizes(workload, sizes)
     ranks = {name: rank for rank, name in enumerate(sorted(required, key=required.__getitem__))}
-    return complete_ranked(workload, sizes, ranks, count) or tied_sizes(workload, sizes, count)
+    return complete_by_rank(workload, sizes, ranks, smallest) or tied_sizes(workload, sizes, smallest)
 
 
-def tied_sizes(workload: str, sizes: Mapping[str, Any], count: int) -> dict[str, Any] | None:
+def tied_sizes(workload: str, sizes: Mapping[str, Any], smallest: int) -> dict[str, Any] | None:
     """As `small_sizes`, but sizes that are equal stay equal."""
     required = required_sizes(workload, sizes)
     values = sorted({*required.values()})
-    return complete_ranked(workload, sizes, {name: values.index(value) for name, value in required.items()}, count)
+    ranks = {name: values.index(value) for name, value in required.items()}
+    return complete_by_rank(workload, sizes, ranks, smallest)
 
 
 def required_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,13 +92,13 @@ def required_sizes(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: sizes[name] for name, kind in workloads.load(workload).SIZES.items() if isinstance(kind, type)}
 
 
-def complete_ranked(
-    workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int], count: int
+def complete_by_rank(
+    workload: str, sizes: Mapping[str, Any], ranks: Mapping[str, int], smallest: int
 ) -> dict[str, Any] | None:
-    """The sizes with `count` plus its rank in place of each ranked one; None if the workload refuses them."""
+    """The sizes with `smallest` plus its rank in place of each ranked one; None if the workload refuses them."""
     kinds = workloads.load(workload).SIZES
     try:
-        return workloads.complete(workload, {**sizes, **{name: kinds[name](count + ranks[name]) for name in ranks}})
+        return workloads.complete(workload, {**sizes, **{name: kinds[name](smallest + ranks[name]) for name in ranks}})
     except LadderError:
         return None
 
@@ -188,21 +189,21 @@ class Trial(Declarations):
         for name in (name for name in result if name not in outputs):
             self.refuse("expected", f"returns {name!r}, which is no output of `arrays`")
         for name, (shape, dtype) in outputs.items():
-            self.require_pair(name, result[name], tuple(shape))
-            self.require_tight(name, result[name], np.dtype(dtype), wrong_results.scale_of(inputs))
+            self.require_array_and_bound(name, result[name], tuple(shape))
+            self.require_tight_bound(name, result[name], np.dtype(dtype), wrong_results.scale_of(inputs))
 
-    def require_tight(self, name: str, pair: tuple[Any, Any], dtype: np.dtype, scale: float) -> None:
+    def require_tight_bound(self, name: str, pair: tuple[Any, Any], dtype: np.dtype, scale: float) -> None:
         """Refuse an expected array whose bound would let a wrong result pass."""
         exact, bound = map(np.asarray, pair)
-        error, wrong = wrong_results.error_to_refuse(exact, dtype, scale)
+        error, description = wrong_results.error_to_refuse(exact, dtype, scale)
         if exact.size and (error <= bound).all():
             self.refuse(
                 "expected",
                 f"returns a bound of up to {bound.max():.3g} for {name!r}, whose largest value is "
-                f"{np.abs(exact).max():.3g}, so that {wrong} would pass. {wrong_results.ADVICE}",
+                f"{np.abs(exact).max():.3g}, so that {description} would pass. {wrong_results.ADVICE}",
             )
 
-    def require_pair(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:
+    def require_array_and_bound(self, name: str, pair: Any, shape: tuple[int, ...]) -> None:
         """Check the expected array of an output, and the bound of its error."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             self.refuse("expected", f"returns {short_text(pair)} for {name!r}: it must return `(array, bound)`")
@@ -219,15 +220,15 @@ class Trial(Declarations):
         for what, values in (("array", array), ("bound", bound)):
             if not (is_finite := np.isfinite(values)).all():
                 value = "NaN" if np.isnan(values).any() else "infinity"
-                self.refuse("expected", f"returns {value} in the {what} for {name!r}, in {share_in_words(~is_finite)}")
+                self.refuse("expected", f"returns {value} in the {what} for {name!r}, in {count_in_words(~is_finite)}")
         if (bound < 0).any():
             self.refuse(
                 "expected",
-                f"returns a bound of {bound.min():.3g} for {name!r}, negative in {share_in_words(bound < 0)}: "
+                f"returns a bound of {bound.min():.3g} for {name!r}, negative in {count_in_words(bound < 0)}: "
                 "take absolute values",
             )
 
 
-def share_in_words(invalid: np.ndarray) -> str:
+def count_in_words(invalid: np.ndarray) -> str:
     """How many elements are marked as invalid, in words."""
     return f"{int(invalid.sum())} of {pluralize(invalid.size, 'element')}"

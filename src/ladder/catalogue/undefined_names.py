@@ -45,7 +45,7 @@ def pyflakes_problems(path: Path) -> Iterator[tuple[int, str]]:
 
 def known_names(path: Path) -> set[str]:
     """The names that a module binds anywhere."""
-    nodes = list(contracts.nodes(literals.statements(path)))
+    nodes = list(contracts.walk_all(literals.statements(path)))
     assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
     return {*contracts.definitions(path), *assigned, *arguments}
@@ -59,7 +59,7 @@ def line_or_value(value: object) -> object:
 def absent_names(path: Path) -> Iterator[tuple[int, str]]:
     """The names that a module takes from other modules of ladder's or users' that lack them: (line, what is wrong)."""
     package = missing_imports.package_of(path)
-    nodes = list(contracts.nodes(literals.statements(path)))
+    nodes = list(contracts.walk_all(literals.statements(path)))
     for statement in outside_try(literals.statements(path)):
         if isinstance(statement, ast.ImportFrom):
             yield from absent_imports(path, statement, syntax.import_base(statement, package))
@@ -94,7 +94,7 @@ def outside_try(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def aliases(nodes: list[ast.AST], package: str) -> dict[str, str]:
-    """The names that a file imports from ladder and binds to nothing else, {name: dotted name}."""
+    """The names that a file imports from ladder and binds to nothing else, {name: dotted name of its origin}."""
     names: dict[str, set[str]] = {}
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -120,7 +120,7 @@ def dotted_name(node: ast.AST, modules: dict[str, str]) -> str | None:
 def has_name(module: str, name: str) -> bool:
     """Whether a module of ladder's or a user's has a name, as far as its text tells."""
     names = names_of(module)
-    is_module = missing_imports.path_of_package(f"{module}.{name}") or imports.module_path(f"{module}.{name}")
+    is_module = missing_imports.folder_of_package(f"{module}.{name}") or imports.module_path(f"{module}.{name}")
     return bool(name == "*" or {name, "*", "__getattr__"} & names or name.startswith("__") or is_module)
 
 

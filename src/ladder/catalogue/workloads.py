@@ -165,7 +165,7 @@ def complete(workload: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     return complete_sizes
 
 
-def complete_with(workload: str, sizes: dict[str, Any], count: int) -> dict[str, Any]:
-    """Complete sizes: the given ones, and `count` for all other required ones."""
-    counts = {name: kind(count) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
-    return complete(workload, counts | sizes)
+def complete_with(workload: str, sizes: dict[str, Any], default: int) -> dict[str, Any]:
+    """Complete sizes: the given ones, and `default` for all other required ones."""
+    defaults = {name: kind(default) for name, kind in load(workload).SIZES.items() if isinstance(kind, type)}
+    return complete(workload, defaults | sizes)

@@ -24,7 +24,7 @@ def require_known_attributes(path, function, known):
     study = function.args.args[0].arg
     if study in syntax.assigned_names(function.body):
         return
-    for node in contracts.nodes(function.body):
+    for node in contracts.walk_all(function.body):
         is_of_study = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == study
         if is_of_study and node.attr not in known:
             raise LadderError(

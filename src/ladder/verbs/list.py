@@ -106,5 +106,5 @@ def size_text(name, kind):
 
 def tuning_text(name, kind, default):
     """A tuning as `name`, `name=choices` or `name=default`."""
-    words = "|".join(setup_arguments.choices(kind))
+    words = "|".join(setup_arguments.literal_words(kind))
     return name + f"={words or default}" * bool(words or default is not None)

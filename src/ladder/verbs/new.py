@@ -28,6 +28,6 @@ def run(options):
     is_searched = folder is None or any(folder.samefile(root) for root in locations.roots())
     variable = "" if is_searched else f"LADDER_VARIANTS={folder} "
     print(f"Try it:  {variable}{programs.ladder_command()} run {' '.join(words)} --quick")
-    is_workload = options.name.startswith(f"{scaffolding.WORKLOAD}/")
+    is_workload = options.name.startswith(f"{scaffolding.WORKLOAD_WORD}/")
     document = "docs/how-to/workload.md" if is_workload else "docs/how-to/variant.md"
     print(f"{document} says how it becomes part of the study.")
