@@ -60,7 +60,7 @@ def verdicts(a, b, count, **limits):
         verdict = comparison.verdict
         print(
             f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
-            f"{comparison.pairs} pairs, detects changes from {100 * verdict.detectable:.1f} %",
+            f"{comparison.pair_count} pairs, detects changes from {100 * verdict.detectable:.1f} %",
             flush=True,
         )
         yield verdict
@@ -85,9 +85,9 @@ def judge(plain, slower, same, planted, pairs, min_pairs):
     """Run the comparisons, print a summary, and exit with 1 if too many equal cases came out different."""
     start = time.monotonic()
     print(f"The same case twice: {plain.key}")
-    equal_verdicts = list(verdicts(plain, plain, same, pairs=pairs, max_pairs=pairs))
+    equal_verdicts = list(verdicts(plain, plain, same, min_pairs=pairs, max_pairs=pairs))
     print(f"A slowdown of {SLOWDOWN_PERCENT} % planted: {slower.key}")
-    slowed_verdicts = list(verdicts(slower, plain, planted, pairs=min_pairs, detect=SLOWDOWN_PERCENT / 100))
+    slowed_verdicts = list(verdicts(slower, plain, planted, min_pairs=min_pairs, detect=SLOWDOWN_PERCENT / 100))
 
     correct = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in equal_verdicts)
     for name, results in (("equal cases", equal_verdicts), ("slowdowns", slowed_verdicts)):

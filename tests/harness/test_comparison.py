@@ -99,63 +99,63 @@ def compare_keys(a, b, **options):
 def test_processes_under_different_conditions_are_not_compared(simulated_workers, monkeypatch, new_conditions, refusal):
     monkeypatch.setitem(globals(), "conditions", new_conditions)
     if refusal is None:
-        result = compare_keys(SLOWER, PLAIN, samples=2, pairs=4, detect=1e9)
+        result = compare_keys(SLOWER, PLAIN, samples=2, min_pairs=4, detect=1e9)
         assert result.conditions["b"] == {"blas/blas.so/version": "1"}
         return
     with pytest.raises(LadderError, match=refusal):
-        compare_keys(SLOWER, PLAIN, samples=2, pairs=4, detect=1e9)
+        compare_keys(SLOWER, PLAIN, samples=2, min_pairs=4, detect=1e9)
 
 
 def test_cases_with_other_variables_may_differ_in_libraries_only(simulated_workers, monkeypatch):
     monkeypatch.setattr(comparison.traits, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
-    compare_keys(SLOWER, PLAIN, samples=2, pairs=2, detect=1e9)
+    compare_keys(SLOWER, PLAIN, samples=2, min_pairs=2, detect=1e9)
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})
     with pytest.raises(LadderError, match="The two cases"):
-        compare_keys(SLOWER, PLAIN, samples=2, pairs=2, detect=1e9)
+        compare_keys(SLOWER, PLAIN, samples=2, min_pairs=2, detect=1e9)
 
 
 @pytest.mark.slow
 def test_a_doubled_time_is_found():
-    result = compare_keys(SLOWER, PLAIN, pairs=6, max_pairs=20, detect=0.5)
+    result = compare_keys(SLOWER, PLAIN, min_pairs=6, max_pairs=20, detect=0.5)
     assert result.verdict.outcome == "slower"
     assert result.verdict.low < 2.2
     assert result.verdict.high > 1.8
 
 
 def test_a_halved_time_is_found(simulated_workers):
-    result = compare_keys(PLAIN, SLOWER, pairs=6, detect=0.5)
+    result = compare_keys(PLAIN, SLOWER, min_pairs=6, detect=0.5)
     assert result.verdict.outcome == "faster"
     assert result.verdict.low < 0.5 < result.verdict.high
 
 
 @pytest.mark.slow
 def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(measurement_order):
-    compare_keys(SLOWER, PLAIN, samples=1, pairs=4, detect=1e9)
+    compare_keys(SLOWER, PLAIN, samples=1, min_pairs=4, detect=1e9)
     variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]
     assert measurement_order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
 
 
 def test_pairs_are_added_up_to_the_limit_while_changes_would_be_missed(simulated_workers):
-    result = compare_keys(PLAIN, PLAIN, samples=2, pairs=2, max_pairs=6, detect=0.0)
-    assert (result.pairs, len(simulated_workers)) == (6, 12)
+    result = compare_keys(PLAIN, PLAIN, samples=2, min_pairs=2, max_pairs=6, detect=0.0)
+    assert (result.pair_count, len(simulated_workers)) == (6, 12)
 
 
 def test_measuring_ends_once_changes_would_be_detected(simulated_workers):
-    assert compare_keys(PLAIN, PLAIN, samples=2, pairs=6, detect=1e9).pairs == 6
+    assert compare_keys(PLAIN, PLAIN, samples=2, min_pairs=6, detect=1e9).pair_count == 6
 
 
 def test_an_outcome_does_not_end_the_measuring(simulated_workers):
     """A doubled time is evident after six pairs, but measuring continues up to the requested precision."""
-    assert compare_keys(SLOWER, PLAIN, pairs=6, max_pairs=8, detect=0.0).pairs == 8
+    assert compare_keys(SLOWER, PLAIN, min_pairs=6, max_pairs=8, detect=0.0).pair_count == 8
 
 
 def test_the_time_limit_ends_the_measuring_after_a_block(simulated_workers):
-    assert compare_keys(SLOWER, PLAIN, samples=3, detect=0.0, cap=0.0).pairs == 2
+    assert compare_keys(SLOWER, PLAIN, samples=3, detect=0.0, cap=0.0).pair_count == 2
 
 
 def test_paired_and_unpaired_comparisons_have_different_intervals(simulated_workers):
-    result = compare_keys(SLOWER, PLAIN, samples=3, pairs=8, max_pairs=8, paired=True)
+    result = compare_keys(SLOWER, PLAIN, samples=3, min_pairs=8, max_pairs=8, paired=True)
     expected = comparison.compare(result.times["a"], result.times["b"], paired=True)
     assert result.verdict == expected
     assert result.verdict != comparison.compare(result.times["a"], result.times["b"])
@@ -170,7 +170,7 @@ def test_every_process_takes_all_samples_with_code_compiled_from_its_sources(mon
         lambda *command, env, **options: folders.append(env["NUMBA_CACHE_DIR"]) or popen(*command, env=env, **options),
     )
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    result = compare_keys(SLOWER, PLAIN, samples=7, pairs=2, max_pairs=2)
+    result = compare_keys(SLOWER, PLAIN, samples=7, min_pairs=2, max_pairs=2)
     assert [len(times) for name in "ab" for times in result.times[name]] == [7] * 4
     a, b = folders[:2]
     assert a != b
@@ -283,7 +283,7 @@ def test_no_block_starts_that_would_exceed_the_time_limit(cap, pairs, simulated_
 
     monkeypatch.setattr(comparison, "measure_block", measure_slowly)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    assert compare_keys(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pairs == pairs
+    assert compare_keys(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pair_count == pairs
 
 
 @pytest.mark.parametrize(("path", "sentence"), [(".", "is a folder"), ("file/x.json", "x.json can't be written")])
@@ -348,7 +348,7 @@ def test_every_block_is_reported(simulated_workers, capsys):
 
 
 def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated_workers):
-    assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pairs == 4
+    assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pair_count == 4
 
 
 def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_path):

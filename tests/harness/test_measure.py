@@ -249,10 +249,10 @@ def test_a_training_has_phases_and_a_curve():
 
 
 def test_fewer_cores_than_threads_are_refused():
-    refusal = refusal_of(case_of(threads=2), granted=1)
+    refusal = refusal_of(case_of(threads=2), granted_cores=1)
     assert refusal.startswith("The case asks for 2 threads, but Snakemake grants 1 core:")
-    assert measure_case(case_of(threads=1), granted=1)
-    assert measure_case(case_of(threads=1), "out/other.json", granted=3)
+    assert measure_case(case_of(threads=1), granted_cores=1)
+    assert measure_case(case_of(threads=1), "out/other.json", granted_cores=3)
 
 
 def test_threads_are_read_back():

@@ -67,7 +67,9 @@ def test_a_missing_or_wrong_reference_is_refused(name, sentence):
 def test_a_reference_serves_every_dtype_and_an_old_one_is_identified_by_path():
     for dtype in ("float32", "float64"):
         preconditions.require_preconditions(training(dtype=dtype), "right.npz")
-    path = Path(preconditions.reference_owner("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz")
+    path = Path(
+        preconditions.reference_identity("mlp", workloads.load("mlp").reference_sizes(training().sizes)) + ".npz"
+    )
     path.parent.mkdir()
     Path("unnamed.npz").rename(path)
     preconditions.require_preconditions(training(), path)

@@ -124,7 +124,7 @@ def test_verdicts_are_those_of_compare_with_the_first_case(workers):
 def test_measuring_ends_at_the_target(workers):
     result = rank_variants("openmp", "tiled", processes=6, detect=0.5)
     assert result.processes == 6
-    assert result.end.startswith("The target is reached")
+    assert result.end_reason.startswith("The target is reached")
 
 
 @pytest.mark.parametrize(("flops", "is_refused"), [(1e5, True), (1e15, False)])
@@ -155,7 +155,7 @@ def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
     workers.noise = 0.4
     result = rank_variants("tiled", "blas", detect=0.01)
     assert result.processes == ranking.EXTRAPOLATION_PROCESSES
-    assert result.end.startswith(
+    assert result.end_reason.startswith(
         "The target is out of reach: a difference of 1 % would be detected. With 30 processes,"
     )
 
@@ -163,7 +163,7 @@ def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
 def test_the_number_of_processes_ends_the_measuring(workers):
     result = rank_variants("tiled", "blas", processes=2, most_processes=4, detect=1e-9)
     assert result.processes == 4
-    assert result.end.startswith("The 4 processes are used up: rerun with --processes 8 for more precision.")
+    assert result.end_reason.startswith("The 4 processes are used up: rerun with --processes 8 for more precision.")
 
 
 def test_an_odd_number_of_processes_is_used_up_too(workers):
@@ -175,7 +175,7 @@ def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_ve
     workers.duration = 1.0  # a block of two turns of two cases takes 4 s
     result = rank_variants("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap)
     assert result.processes == processes
-    assert ("s are used up: rerun with --cap" in result.end) == (cap < 10)
+    assert ("s are used up: rerun with --cap" in result.end_reason) == (cap < 10)
 
 
 def test_no_verdict_stands_beside_an_unknown_interval(workers, capsys):

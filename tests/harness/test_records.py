@@ -121,7 +121,7 @@ def test_every_key_of_a_record_belongs_to_its_case_and_time(measure_case):
     assert document["environment"] == {"GPUS": "3", "OMP_NUM_THREADS": "2"}
     assert document["plausible"] == []
     assert document["campaign"] == "a-campaign"
-    assert (document["host"], document["gpus"]) == (identity.host(), [identity.digest("GPU-1")])
+    assert (document["host"], document["gpus"]) == (identity.host_digest(), [identity.digest("GPU-1")])
 
 
 def test_curve_and_trace_are_kept_of_the_first_process_and_samples_of_all(measure_case):
@@ -185,8 +185,8 @@ def test_the_granted_cores_must_suffice_for_the_threads_of_all_ranks(measure_cas
     sizes = workloads.complete("gemv", {"n": 5, "m": 5})
     case = Case("gemv", "mpi_openmp", sizes, {"ranks": 2, "threads": 2, "mode": "ship"}, "warm")
     with pytest.raises(LadderError, match="asks for 4 threads, but Snakemake grants 3 cores"):
-        measure_case(case, granted=3)
-    assert measure_case(case, granted=4)
+        measure_case(case, granted_cores=3)
+    assert measure_case(case, granted_cores=4)
 
 
 def test_a_worker_gets_the_whole_protocol(monkeypatch):

@@ -81,7 +81,7 @@ def measured_variants(steps):
 
 
 def campaign_description(machine="here"):
-    return {"machine": machine, "commit": COMMIT, "dirty": False, "host": identity.host(), "gpus": []}
+    return {"machine": machine, "commit": COMMIT, "dirty": False, "host": identity.host_digest(), "gpus": []}
 
 
 def measure(name, cases=CASES):
@@ -155,7 +155,7 @@ def test_a_record_names_its_campaign_and_its_host(steps):
     measure("a")
     for case in CASES:
         content = record.read(record.path_of("here", case.key, campaigns.folder("a")))
-        assert (content["campaign"], content["host"], content["gpus"]) == ("a", identity.host(), [])
+        assert (content["campaign"], content["host"], content["gpus"]) == ("a", identity.host_digest(), [])
         assert len(content["processes"]) == 4
 
 
@@ -178,7 +178,7 @@ def test_an_error_names_its_case_and_leaves_no_record(steps, monkeypatch):
 def test_too_few_cores_are_refused():
     cases = {Case.parse("gemm", "blas", f"{SIZES},threads=2"): ({}, None)}
     with pytest.raises(LadderError, match="asks for 2 threads, but Snakemake grants 1 core"):
-        turns.measure_in_turns(cases, PROTOCOL, "a", "here", "there", granted=1)
+        turns.measure_in_turns(cases, PROTOCOL, "a", "here", "there", granted_cores=1)
 
 
 def test_a_campaign_on_other_hardware_under_the_same_label_is_refused(steps, monkeypatch):
@@ -276,6 +276,6 @@ def test_an_invalid_name_of_a_campaign_is_refused(monkeypatch):
 
 def test_gpus_are_told_apart_by_digests():
     threads = {"ranks": [{"gpu": {"uuid": "GPU-1"}}, {"gpu": {"uuid": "GPU-2"}}, {"node": "n"}]}
-    assert identity.gpus(threads) == sorted(map(identity.digest, ("GPU-1", "GPU-2")))
-    assert identity.gpus({"gpu": {"uuid": "GPU-1"}}) == [identity.digest("GPU-1")]
+    assert identity.gpu_digests(threads) == sorted(map(identity.digest, ("GPU-1", "GPU-2")))
+    assert identity.gpu_digests({"gpu": {"uuid": "GPU-1"}}) == [identity.digest("GPU-1")]
     assert "GPU" not in identity.digest("GPU-1")

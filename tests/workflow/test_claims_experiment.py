@@ -91,7 +91,7 @@ def test_a_campaign_is_of_one_commit_host_and_set_of_gpus(monkeypatch):
     monkeypatch.setenv("LADDER_COMMIT", "1" * 40)
     assert claims_of().campaign != claims.campaign
     monkeypatch.setenv("LADDER_COMMIT", "0" * 40)
-    monkeypatch.setattr(identity, "host", lambda: "another")
+    monkeypatch.setattr(identity, "host_digest", lambda: "another")
     assert claims_of().campaign != claims.campaign
 
 

@@ -45,7 +45,7 @@ def kernel(workload: str, variant: str, name: str, dtype: str, is_cooperative: b
 
 @functools.cache
 def module(path: Path, is_cooperative: bool = False) -> Any:
-    """A loaded binary."""
+    """A binary, loaded onto the GPU once."""
     return load_cupy().RawModule(path=str(path), enable_cooperative_groups=is_cooperative)
 
 
@@ -83,7 +83,7 @@ def capture(run: Callable[[], object], stream: Any) -> Callable[[], None]:
 
 
 def launch(graph: Any, run: Callable[[], object]) -> None:
-    """Launch a graph. The argument `run` keeps the arrays alive, of which the graph only has the addresses."""
+    """Launch a graph. `run` isn't called: it keeps the arrays alive, of which the graph only has the addresses."""
     graph.launch()
 
 

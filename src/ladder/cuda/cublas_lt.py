@@ -26,6 +26,7 @@ COMPUTE_TYPES = {  # cublasComputeType_t
     ("float32", "tf32"): 77,  # CUBLAS_COMPUTE_32F_FAST_TF32
 }
 OPERATIONS = {False: 0, True: 1}  # cublasOperation_t: CUBLAS_OP_N, CUBLAS_OP_T
+# The next three hold the ids of attributes, not their values.
 TRANSPOSITIONS = (3, 4)  # CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB
 MAX_WORKSPACE = 1  # CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES
 MIN_ALIGNMENTS = (5, 6, 7, 8)  # CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, …_B_…, …_C_…, …_D_…
@@ -71,7 +72,7 @@ def handle_on(gpu: int) -> ctypes.c_void_p:
 
 
 def create(kind: str, *arguments: Any) -> ctypes.c_void_p:
-    """A descriptor, such as a `MatrixLayout`; it is destroyed with the object that is returned."""
+    """A descriptor of a kind, such as "MatrixLayout"; it is destroyed with the object that is returned."""
     result = ctypes.c_void_p()
     call(f"cublasLt{kind}Create", ctypes.byref(result), *arguments)
     weakref.finalize(result, library()[f"cublasLt{kind}Destroy"], ctypes.c_void_p(result.value))

@@ -8,7 +8,7 @@ from ladder.cuda.gpus import load_cupy
 
 
 class Recorder:
-    """Records work on the current GPU as the rows of a trace (`harness/traces.py`); begins while the GPU is idle.
+    """Records work on the current GPU as the rows of a trace (`harness/traces.py`); create it while the GPU is idle.
 
     Times count from `start`, a value of `time.perf_counter()`, by default from now. Events of different GPUs can't be
     compared, so each GPU has its own recorder. The names of its lanes begin with `prefix`.

@@ -9,7 +9,7 @@ from ladder.data import idx
 from ladder.errors import LadderError
 from ladder.records import checksums
 
-SIDE, CLASSES = 28, 10  # pixels along the side of an image, and digits
+SIDE, CLASSES = 28, 10  # pixels along the side of an image, and the number of digits
 
 TRAIN_IMAGES, TRAIN_LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 TEST_IMAGES, TEST_LABELS = "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"

@@ -26,7 +26,7 @@ RETRIES = urllib3.Retry(3, backoff_factor=1, status_forcelist=TRANSIENT_STATUSES
 
 
 class ExpectedFile(NamedTuple):
-    """Size in bytes and SHA-256 checksum (hexadecimal) of a decompressed file."""
+    """The size in bytes and the SHA-256 checksum (hexadecimal) of a file after decompression."""
 
     size: int
     sha256: str
@@ -48,9 +48,9 @@ def fetch(path: Path, expected: ExpectedFile, mirrors: Sequence[Path | str]) -> 
     with contextlib.suppress(UnusableFile, OSError):
         require_expected(path.read_bytes(), expected)
         return None
-    for mirror, parsed in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
+    for mirror, source in [(mirror, parse_mirror(str(mirror))) for mirror in mirrors]:
         try:
-            contents = require_expected(read_from_mirror(parsed, path.name, expected.size), expected)
+            contents = require_expected(read_from_mirror(source, path.name, expected.size), expected)
         except (UnusableFile, OSError, urllib3.exceptions.HTTPError) as error:  # `requests` raises OSErrors
             failures.append(f"{mirror}: {cause(error)}")
         else:
@@ -78,11 +78,11 @@ def parse_mirror(mirror: str) -> Path | str:
     )
 
 
-def read_from_mirror(mirror: Path | str, name: str, size: int) -> bytes:
-    """The file's contents from a folder or, for a URL, from a server."""
-    if isinstance(mirror, Path):
-        return read_from_folder(mirror, name, size)
-    return read_from_server(mirror, name, size)
+def read_from_mirror(source: Path | str, name: str, size: int) -> bytes:
+    """The contents of the file `name`, whose expected size in bytes is `size`, from a folder or a server's URL."""
+    if isinstance(source, Path):
+        return read_from_folder(source, name, size)
+    return read_from_server(source, name, size)
 
 
 def read_from_folder(folder: Path, name: str, size: int) -> bytes:
@@ -93,7 +93,7 @@ def read_from_folder(folder: Path, name: str, size: int) -> bytes:
 
 def read_from_server(url: str, name: str, size: int) -> bytes:
     """The file's contents from a server, which must not send more bytes than the compressed file can have."""
-    limit = size + size // 1000 + 2**16  # gzip enlarges incompressible data by less than this
+    max_bytes = size + size // 1000 + 2**16  # gzip enlarges incompressible data by less than this
     with requests.Session() as session:
         session.mount(url, HTTPAdapter(max_retries=RETRIES))
         # `identity` asks for the file as stored; a server may declare its gzip as Content-Encoding all the same.
@@ -101,9 +101,9 @@ def read_from_server(url: str, name: str, size: int) -> bytes:
         response = session.get(f"{url}/{name}.gz", headers=headers, stream=True, timeout=TIMEOUT)
         if response.status_code != 200:
             raise UnusableFile(f"HTTP status {response.status_code}")
-        compressed = response.raw.read(limit + 1, decode_content=False)
-    if len(compressed) > limit:
-        raise UnusableFile(f"sends more than {limit} bytes, which can't be the file")
+        compressed = response.raw.read(max_bytes + 1, decode_content=False)
+    if len(compressed) > max_bytes:
+        raise UnusableFile(f"sends more than {max_bytes} bytes, which can't be the file")
     return decompress(compressed, size)
 
 

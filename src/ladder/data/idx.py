@@ -37,7 +37,7 @@ def read(path: Path) -> np.ndarray:
         raise invalid(f"0x{code:02x} is not the code of a dtype")
     if not 1 <= rank <= 64:
         raise invalid(f"its rank is {rank}, outside 1 to 64")
-    header = 4 + 4 * rank
+    header = 4 + 4 * rank  # its length in bytes
     if len(raw) < header:
         raise invalid(f"it ends after {len(raw)} bytes, inside its header of {header}")
     shape = struct.unpack_from(f">{rank}I", raw, 4)

@@ -120,7 +120,7 @@ class Gpu(Host):
         return future.result()
 
     def energy(self, run: Callable[[], object]) -> dict[str, float]:
-        """{"joules": energy of a run, "sustained": its seconds}, averaged over repeated runs for at least a second.
+        """{"joules": energy of a run, "sustained": its seconds}, each the mean over at least a second of runs.
 
         The energy is the sum of the counters of all visible GPUs; if one has no counter, the result is empty. The runs
         follow each other with warm caches, so a GPU may reach its power limit. A counter changes every few hundredths
@@ -148,7 +148,7 @@ def repeat(
 ) -> tuple[float | None, int, float]:
     """Repeat `run` for `seconds`, then until the counter changes; `broadcast` passes the first rank's decisions to all.
 
-    Returns the counter's value (None if it never changed), the number of runs, and the mean seconds per run. The mean
+    The time and the counter are read after each `batch` of runs. Returns the counter's value (None if it never changed), the number of runs, and the mean seconds per run. The mean
     excludes runs after the first reading of the counter, because the GPU idles for milliseconds during a reading.
     """
     start, runs, previous_value, sustained = time.monotonic(), 0, None, 0.0

@@ -125,7 +125,7 @@ class Host:
     def staging_arrays(self, arrays: Mapping[str, Any], pinned: bool = True) -> Mapping[str, np.ndarray]:
         """Host arrays of the same shapes and dtypes, {name: array}, for `upload`; here the arrays themselves.
 
-        Those for a GPU are `pinned` if the copies are timed.
+        Those for a GPU are `pinned`, that is, page-locked, if the copies are timed.
         """
         return arrays
 
@@ -205,7 +205,7 @@ class Host:
     def require_threads(self, case_threads: int, runtime: str | None, threads: Mapping[str, Any]) -> None:
         """Refuse a job whose `runtime` (numba, blas, openmp, torch) has other threads than its case, or too few CPUs.
 
-        A job whose threads should be bound but aren't is refused too.
+        `threads` is what `read_threads` returned. A job whose threads should be bound but aren't is refused too.
         """
         if "thread_affinities" in threads and runtime in ("numba", "openmp"):
             require_bound(case_threads, threads)

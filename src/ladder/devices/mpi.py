@@ -44,7 +44,7 @@ SHARED_MEMORY = Path("/dev/shm")
 MB_PER_GROUP, MB_PER_RANK = 8, 6
 # The files required there. MPICH 5 creates 6 for 2 ranks, 10 for 4, 20 for 8 (measured).
 FILES_PER_GROUP, FILES_PER_RANK = 4, 2
-# Launchers' variables for the number of ranks on a node.
+# The variables in which launchers tell a rank the number of ranks on its node.
 NODE_SIZE_VARIABLES = ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE")
 ORDER_TAG = 1  # the tag of messages that pass on an order of the harness
 # The maximum time between two polls for an order, in seconds: waiting ranks must not use the cores of timed ranks.
@@ -267,7 +267,7 @@ def communicator() -> Any:
 def share_of_cpus(ranks: Sequence[tuple[str, list[int]]], rank: int) -> list[int]:
     """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
     ranks_by_cpu: dict[int, list[int]] = {}
-    for user, (node, cpus) in enumerate(ranks):  # a user is a rank
+    for user, (node, cpus) in enumerate(ranks):  # the number of a rank that may use these CPUs
         if node == ranks[rank][0]:
             for cpu in cpus:
                 ranks_by_cpu.setdefault(cpu, []).append(user)

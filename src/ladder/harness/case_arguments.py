@@ -13,15 +13,15 @@ from ladder.harness.comparison import parse_key
 from ladder.records.case import VARIABLE, Case, value_of
 
 
-def cases_of(words, sweep=()):
+def cases_of(words, sweep_words=()):
     """The cases that the words of a command line request, without duplicates, in their order.
 
-    `sweep` holds words such as `tile=8,16,32`; a variant gets the product of the values of those tunings that it takes.
-    Raises LadderError for a word that names nothing, and for cases of several workloads.
+    `sweep_words` are words such as `tile=8,16,32`; a variant gets the product of the values of those tunings that it
+    takes. Raises LadderError for a word that names nothing, and for cases of several workloads.
     """
     keys, pairs = [word for word in words if is_key(word)], pairs_of([word for word in words if not is_key(word)])
-    swept = pairs_of_sweep(sweep)
-    values = {name: [value_of(name, value) for value in text.split(",")] for name, text in swept.items()}
+    swept_pairs = pairs_of_sweep(sweep_words)
+    swept_values = {name: [value_of(name, value) for value in text.split(",")] for name, text in swept_pairs.items()}
     cases = [parse_key(key) for key in keys if key.count("/") > 1]
     names = [variant_of(key) for key in keys if key.count("/") == 1]
     if not keys:
@@ -30,10 +30,11 @@ def cases_of(words, sweep=()):
         raise LadderError(f"Only variants of one workload can be ranked: run those of {others[0]} separately.")
     if names:
         workload, variants = names[0][0], [variant for _, variant in names]
-        require_pairs(workload, variants, pairs, values)
+        require_pairs(workload, variants, pairs, swept_values)
         sizes = workloads.complete(workload, parse_values(pairs, workloads.load(workload).SIZES))
-        cases += [case for variant in variants for case in cases_of_variant(workload, variant, sizes, pairs, values)]
-    elif pairs or values:
+        for variant in variants:
+            cases += cases_of_variant(workload, variant, sizes, pairs, swept_values)
+    elif pairs or swept_values:
         raise LadderError("A whole key has all sizes and tunings already: leave the pairs name=value to variants.")
     return list({case.key: case for case in cases}.values())
 
@@ -78,8 +79,11 @@ def pairs_of_sweep(words):
     return pairs_of(words)
 
 
-def require_pairs(workload, variants, pairs, sweep):
-    """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of what is no tuning."""
+def require_pairs(workload, variants, pairs, swept_values):
+    """Refuse names that are neither sizes nor tunings, several values of one name, and a sweep of what is no tuning.
+
+    `pairs` is {name: text}, `swept_values` {name: values}.
+    """
     sizes = workloads.load(workload).SIZES
     tunings = {name: None for variant in variants for name in setup_arguments.tunings(workload, variant)}
     known = [*sizes, *tunings, "cache"]
@@ -93,22 +97,22 @@ def require_pairs(workload, variants, pairs, sweep):
             )
         if "," in pairs[name] and not VARIABLE.fullmatch(name):
             is_size, options = name in sizes, f"--sweep {name}={pairs[name]}"
-            way = "only tunings are swept, so run once for each" if is_size else f"try them with {options}"
-            raise LadderError(f"{name}={pairs[name]} has several values: {way}.")
+            advice = "only tunings are swept, so run once for each" if is_size else f"try them with {options}"
+            raise LadderError(f"{name}={pairs[name]} has several values: {advice}.")
         if name in sizes:  # here, so that a wrong value is named even if another size is missing
             forms.require_size(workload, name, sizes[name], value_of(name, pairs[name]))
-    for name in sweep:
+    for name in swept_values:
         if name in sizes:
             raise LadderError(
                 f"--sweep {name}: {name} is a size of {workload}, and only tunings are swept ({', '.join(tunings)}). "
-                f"Run once for each size, for example with {name}={sweep[name][0]}."
+                f"Run once for each size, for example with {name}={swept_values[name][0]}."
             )
         if name not in tunings:
             raise LadderError(
                 f"--sweep {name}: no variant has this tuning; the tunings are {', '.join(tunings) or 'none'}."
                 f"{did_you_mean(name, tunings)}"
             )
-        for value in sweep[name]:
+        for value in swept_values[name]:
             require_value(workload, variants, name, value)
 
 
@@ -133,14 +137,14 @@ def parse_values(pairs, names):
     return {name: value_of(name, text) for name, text in pairs.items() if name in names}
 
 
-def cases_of_variant(workload, variant, sizes, pairs, sweep):
-    """The cases of a variant: one for each combination of the values in `sweep` that it takes."""
+def cases_of_variant(workload, variant, sizes, pairs, swept_values):
+    """The cases of a variant: one for each combination of the `swept_values` of tunings that it takes."""
     accepted_tunings = setup_arguments.tunings(workload, variant)
     counts = {
         name: 1 for name, (_, is_required) in accepted_tunings.items() if is_required and name in setup_arguments.COUNTS
     }
     variables = {name: text for name, text in pairs.items() if VARIABLE.fullmatch(name)}
-    swept = {name: values for name, values in sweep.items() if name in accepted_tunings}
+    swept = {name: values for name, values in swept_values.items() if name in accepted_tunings}
     for values in itertools.product(*swept.values()):
         tuning = counts | parse_values(pairs, accepted_tunings) | dict(zip(swept, values, strict=True))
         yield Case(workload, variant, sizes, tuning, pairs.get("cache", "cold"), variables)
@@ -153,9 +157,9 @@ def labels(cases):
     differing = [
         name for name in names if len({str(tuning[name]) for tuning in tunings.values() if name in tuning}) > 1
     ]
-    by_case = {}
+    label_by_case = {}
     for case, tuning in tunings.items():
         words = [f"{name}={tuning[name]}" for name in differing if name in tuning]
-        by_case[case] = " ".join([f"{case.workload}/{case.variant}", *words])
-    is_unique = len(set(by_case.values())) == len(by_case)
-    return by_case if is_unique else {case: case.key for case in cases}
+        label_by_case[case] = " ".join([f"{case.workload}/{case.variant}", *words])
+    are_unique = len(set(label_by_case.values())) == len(label_by_case)
+    return label_by_case if are_unique else {case: case.key for case in cases}

@@ -45,7 +45,8 @@ class Comparison:
     was_interrupted: bool = False
 
     @property
-    def pairs(self):
+    def pair_count(self):
+        """The number of complete pairs of processes."""
         return min(map(len, self.times.values()))
 
 
@@ -72,7 +73,7 @@ def compare_cases(
     a,
     b,
     samples=10,
-    pairs=10,
+    min_pairs=10,
     max_pairs=30,
     detect=0.05,
     cap=600.0,
@@ -81,10 +82,10 @@ def compare_cases(
     reference=None,
     progress=None,
 ):
-    """Compare cases a and b in at least `pairs` pairs of processes with `samples` samples each; returns a Comparison.
+    """Compare cases a and b in at least `min_pairs` pairs of processes, each with `samples` samples: a Comparison.
 
     Measuring ends after the block of two pairs that brings `Verdict.detectable` down to `detect`. It also ends, even
-    before `pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Ctrl-C
+    before `min_pairs`, if another block would exceed `max_pairs` or `cap` seconds. One block is always measured. Ctrl-C
     ends it too, once both cases have a process. `progress` shows the result of each block. Raises LadderError if a
     worker fails.
     """
@@ -105,9 +106,10 @@ def compare_cases(
                 measure_block(block, cases, results, protocol, data, reference, variables)
                 comparison = comparison_of(cases, results, paired)
                 progress.show(progress_line(comparison, detect))
-                is_precise = comparison.pairs >= pairs and comparison.verdict.detectable <= detect
+                is_precise = comparison.pair_count >= min_pairs and comparison.verdict.detectable <= detect
                 now = time.monotonic()
-                if is_precise or comparison.pairs + PAIRS_PER_BLOCK > max_pairs or now + (now - block_start) > deadline:
+                is_last = comparison.pair_count + PAIRS_PER_BLOCK > max_pairs or now + (now - block_start) > deadline
+                if is_precise or is_last:
                     return comparison
         except KeyboardInterrupt:
             if not all(results.values()):
@@ -133,7 +135,7 @@ def progress_line(comparison, detect):
     """The result so far, as a line of progress."""
     verdict = comparison.verdict
     return (
-        f"{comparison.pairs} pairs: A takes {digits(verdict.ratio)} times as long as B; "
+        f"{comparison.pair_count} pairs: A takes {digits(verdict.ratio)} times as long as B; "
         f"{difference(verdict.detectable)} would be detected, target {percent(detect)}."
     )
 
@@ -194,15 +196,15 @@ def report(comparison):
         else "without an interval"
     )
     lines.append(
-        f"{answer(verdict)}: A takes {digits(verdict.ratio)} times as long as B, {interval} "
-        f"({comparison.pairs} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
+        f"{verdict_clause(verdict)}: A takes {digits(verdict.ratio)} times as long as B, {interval} "
+        f"({comparison.pair_count} pairs of processes, {'paired' if comparison.paired else 'unpaired'})."
     )
     lines.append(detectable_sentence(verdict.detectable))
     return "\n".join(lines)
 
 
-def answer(verdict):
-    """The verdict in words."""
+def verdict_clause(verdict):
+    """The verdict on A and B, as a clause."""
     if verdict.outcome == UNDECIDED:
         return "A and B do not differ significantly"
     if verdict.outcome == EQUAL:
@@ -216,7 +218,7 @@ def document(comparison):
         "cases": {name: case.key for name, case in comparison.cases.items()},
         **asdict(comparison.verdict),
         "paired": comparison.paired,
-        "pairs": comparison.pairs,
+        "pairs": comparison.pair_count,
         "interrupted": comparison.was_interrupted,
         "times": comparison.times,
         "conditions": comparison.conditions,

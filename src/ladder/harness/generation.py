@@ -64,32 +64,32 @@ def chunks(case, formats, inputs, advance):
     `advance(images)` is called after each chunk.
     """
     images, steps, problem = case.sizes["images"], None, None
-    max_count = IMAGES_PER_RUN[traits.device(case)]
-    for start in range(0, images, max_count):
-        count = min(max_count, images - start)
-        if problem is None or problem.sizes["images"] != count:
-            shared = {name: array for name, array in inputs.items() if name not in formats.BY_IMAGE}
-            problem, steps = prepare(case, count, shared)
+    max_images = IMAGES_PER_RUN[traits.device(case)]
+    for start in range(0, images, max_images):
+        run_images = min(max_images, images - start)
+        if problem is None or problem.sizes["images"] != run_images:
+            shared_inputs = {name: array for name, array in inputs.items() if name not in formats.BY_IMAGE}
+            problem, steps = prepare(case, run_images, shared_inputs)
         for name in formats.BY_IMAGE:
-            problem.inputs[name][...] = inputs[name][start : start + count]
+            problem.inputs[name][...] = inputs[name][start : start + run_images]
         with devices.of(case).translate_errors():
             chain_steps(steps.run)()
         (output,) = problem.outputs.values()
         result = devices.of(case).to_host(output)
-        for chunk in (result[first : first + IMAGES_PER_UPDATE] for first in range(0, count, IMAGES_PER_UPDATE)):
+        for chunk in (result[first : first + IMAGES_PER_UPDATE] for first in range(0, run_images, IMAGES_PER_UPDATE)):
             yield chunk
             advance(len(chunk))
 
 
-def prepare(case, count, shared):
-    """The problem of a case for `count` images, with its shared inputs filled in, and its Steps, already prepared."""
+def prepare(case, images, shared_inputs):
+    """The problem of a case for `images` images, with its shared inputs filled in, and its Steps, already prepared."""
     workload = workloads.load(case.workload)
-    case = Case(case.workload, case.variant, case.sizes | {"images": count}, case.tuning)
+    case = Case(case.workload, case.variant, case.sizes | {"images": images}, case.tuning)
     variant = workloads.load_variant(case.workload, case.variant)
     with devices.of(case).translate_errors():
         problem = make_problem(workload, case, devices.of(case), variant)
         steps = Steps.of_variant(variant, problem, case.tuning)
-        for name, array in shared.items():
+        for name, array in shared_inputs.items():
             problem.inputs[name][...] = array
         chain_steps(steps.prepare)()
     return problem, steps
@@ -98,14 +98,14 @@ def prepare(case, count, shared):
 def write(formats, output, images, chunks):
     """Write chunks to a file, whole or not at all. Raises LadderError if the disk is full."""
     output = Path(output)
-    part = output.with_name(f".{output.name}.part")  # a killed writer leaves it, and the next one replaces it
+    partial_path = output.with_name(f".{output.name}.part")  # a killed writer leaves it, and the next one replaces it
     try:
-        with part.open("wb") as file:
+        with partial_path.open("wb") as file:
             formats.write(file, output.suffix, images, chunks)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(output)
+        partial_path.replace(output)
     except OSError as error:
         raise LadderError(f"{output} can't be written: {error.strerror}. Make room or allow writing.") from None
     finally:
-        part.unlink(missing_ok=True)
+        partial_path.unlink(missing_ok=True)

@@ -70,10 +70,11 @@ def started_worker(case, files, samples, seconds, profiler=()):
         worker.stop()
 
 
-def count(case, files, ncu):
-    """The KernelCounters of a case's kernels, longest first. `files` are its data and its reference, `ncu` a path.
+def count_by_ncu(case, files, ncu):
+    """The KernelCounters of a case's kernels, longest first.
 
-    Raises LadderError if the case fails, or ncu measured nothing.
+    `files` are its data and its reference, `ncu` is the profiler's path. Raises LadderError if the case fails, or ncu
+    measured nothing.
     """
     with tempfile.TemporaryDirectory() as folder, hold_machine(case), lease_devices(case) as leases:
         log = Path(folder, "counters.csv")
@@ -97,7 +98,7 @@ def parse(text):
         raise LadderError(f"ncu has no result: {reason}.")
     launches = {}
     for row in list(csv.DictReader(lines[start:]))[1:]:  # the first one holds units
-        if row["Kernel Name"] not in HARNESS_KERNELS and number(row[TIME]):
+        if row["Kernel Name"] not in HARNESS_KERNELS and parse_number(row[TIME]):
             launches.setdefault(row["Kernel Name"], []).append(row)
     if not launches:
         raise LadderError("ncu has no result: it measured no kernel.")
@@ -107,14 +108,14 @@ def parse(text):
 
 def sum_launches(name, rows):
     """The KernelCounters of a kernel over its launches, rows of ncu's output."""
-    times = [number(row[TIME]) for row in rows]
+    times = [parse_number(row[TIME]) for row in rows]
 
     def average(metric):
-        return sum(time * number(row[metric]) for time, row in zip(times, rows, strict=True)) / sum(times)
+        return sum(time * parse_number(row[metric]) for time, row in zip(times, rows, strict=True)) / sum(times)
 
     names = [name for name in rows[0] if name.startswith(STALL_PREFIX) and name.endswith(STALL_SUFFIX)]
     stalls = {name.removeprefix(STALL_PREFIX).removesuffix(STALL_SUFFIX): average(name) for name in names}
-    warps = sum(stalls.values()) or 1.0  # resident warps per issued instruction
+    resident_warps = sum(stalls.values()) or 1.0  # per issued instruction
     return KernelCounters(
         name,
         len(rows),
@@ -122,11 +123,11 @@ def sum_launches(name, rows):
         average(ISSUE) / 100,
         {pipe: average(metric) / 100 for metric, pipe in PIPES.items()},
         {memory: average(metric) / 100 for metric, memory in MEMORIES.items()},
-        {reason: value / warps for reason, value in stalls.items() if reason not in READY},
+        {reason: value / resident_warps for reason, value in stalls.items() if reason not in READY},
     )
 
 
-def number(text):
+def parse_number(text):
     """A number of ncu's output: with commas between thousands, 0 where a GPU lacks the metric."""
     try:
         return float(text.replace(",", ""))

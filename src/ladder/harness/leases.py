@@ -15,11 +15,11 @@ def hold_machine(*cases, shared=False):
 
 def require_devices(case):
     """Refuse a case for which this machine has too few parts of its device, such as GPUs. Raises LadderError."""
-    devices.of(case).require_available(parts_on_node(case))
+    devices.of(case).require_available(lease_count(case))
 
 
-def parts_on_node(case):
-    """The number of GPUs, at least 1, that a case uses on this node."""
+def lease_count(case):
+    """The number of GPUs, at least 1, that a case leases on this node."""
     return max(1, -(-traits.gpus(case) // variables.nodes()))
 
 
@@ -32,7 +32,7 @@ def lease_devices(*cases):
     counts = {}
     for case in cases:
         lease = devices.of(case).lease  # devices with the same kind of lease share this function
-        counts[lease] = max(counts.get(lease, 1), parts_on_node(case))
+        counts[lease] = max(counts.get(lease, 1), lease_count(case))
     with contextlib.ExitStack() as stack:
         leases = [stack.enter_context(lease(count)) for lease, count in counts.items()]
         yield {name: value for lease in leases for name, value in lease.items()}

@@ -97,30 +97,31 @@ def measure(
     data=None,
     reference=None,
     ceilings=None,
-    granted=None,
+    granted_cores=None,
     launcher=None,
     prelude=(),
     progress=None,
 ):
     """Measure a case and write its record to `out`. Raises LadderError, and writes nothing, if anything is wrong.
 
-    `granted` is the number of cores that Snakemake grants the job; `prelude` holds the variables that a cluster node's
+    `granted_cores` is the number that Snakemake grants the job; `prelude` holds the variables that a cluster node's
     prelude has set. `progress` shows the result of each process. Ctrl-C raises Interruption.
     """
     progress = progress or SilentProgress()
-    require_granted(case, granted)
+    require_granted(case, granted_cores)
     soundness.require_sound(case)
     require_preconditions(case, reference)
     sources, revision_before = fingerprint(case), revision.of_files(code_paths(case))
-    job = case, protocol, data, reference, launcher, prelude
+    worker_arguments = case, protocol, data, reference, launcher, prelude
     # GPUs are leased once the workers are ready, so that other jobs can use them until then.
     with hold_machine(case, shared=protocol.get("share_machine", False)):
         if compilation.is_needed(case):
             precompile(case, protocol, prelude)
-        with start_workers(*job) as workers, lease_devices(case) as leases:
+        with start_workers(*worker_arguments) as workers, lease_devices(case) as leases:
             clocks = partial(devices.of(case).clocks, leases)
             started, clocks_before, start = datetime.now(UTC), clocks(), time.monotonic()
-            results = collect(results_of(workers, protocol, leases, partial(Worker, *job)), protocol, progress)
+            new_results = results_of(workers, protocol, leases, partial(Worker, *worker_arguments))
+            results = collect(new_results, protocol, progress)
             wall, clocks_after = time.monotonic() - start, clocks()
     times = {"started": started.isoformat(timespec="seconds"), "wall": wall}
     times["clocks"] = {"before": clocks_before, "after": clocks_after}
@@ -167,8 +168,8 @@ def document_of(case, results, protocol, variables_of_worker):
         "protocol": protocol,
         "processes": results,
         "converged": is_converged(results, protocol),
-        "host": identity.host(),
-        "gpus": sorted({gpu for result in results for gpu in identity.gpus(result["threads"])}),
+        "host": identity.host_digest(),
+        "gpus": sorted({gpu for result in results for gpu in identity.gpu_digests(result["threads"])}),
         "environment": variables.variables_to_record(variables_of_worker),
         "slurm": description.slurm(),
     }

@@ -15,7 +15,8 @@ def mismatches(
 ) -> str:
     """Sentences on the element with the largest excess, and on all that are wrong.
 
-    All arrays have one shape; `wrong` holds a bool for each element. If the arrays are some rows of a larger one,
+    All arrays have one shape. `excess` is each element's error divided by its bound, or 1 for one that isn't finite;
+    `wrong` holds a bool for each element. If the arrays are some rows of a larger one,
     `rows` holds their numbers. If each element is the sum, with random signs, of a row or column of the result,
     `projected` is `row` or `column`.
     """

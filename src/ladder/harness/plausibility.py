@@ -33,6 +33,6 @@ def require_plausible(case, results, cost, ceilings):
 
 
 def cost_of(case):
-    """The function that states the work of a case, with its place."""
+    """The words for the function `cost` of a case's workload, with its line and file."""
     path = workloads.workload_path(case.workload)
     return f"`cost` in line {contracts.definitions(path)['cost'].lineno} of {path}"

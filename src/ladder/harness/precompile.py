@@ -17,10 +17,10 @@ def precompile(case, protocol, prelude=()):
     """
     small_case, path = compilation.representative_case(case), compilation.note_path(case)
     variables = environment.of_worker(case, prelude)
-    state = compilation.compiler_inputs(case, variables)
+    dependencies = compilation.compiler_inputs(case, variables)
     # If two processes wrote to the same index of Numba's cache, the entries of one would be lost.
     with locks.folder_lock(compilation.folder(case, variables)):
-        if path.exists() and (note := read_json(path)).get("state") == state:
+        if path.exists() and (note := read_json(path)).get("state") == dependencies:
             return note
         worker = Worker(small_case, protocol, prelude=prelude)
         try:
@@ -30,6 +30,6 @@ def precompile(case, protocol, prelude=()):
             result = {"failed": str(error)}
         finally:
             worker.stop()
-        note = {"state": state, **result}
+        note = {"state": dependencies, **result}
         write_atomically(path, json.dumps(note, indent=1) + "\n")
     return note

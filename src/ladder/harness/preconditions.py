@@ -14,12 +14,13 @@ from ladder.machine import cpus, variables
 from ladder.records.case import Case
 
 
-def require_granted(case, granted):
-    """Refuse a case that needs more than the `granted` cores of its Snakemake job, None outside of a job."""
-    if granted is not None and granted < case.cores:
+def require_granted(case, granted_cores):
+    """Refuse a case that needs more than the `granted_cores` of its Snakemake job, None outside of a job."""
+    if granted_cores is not None and granted_cores < case.cores:
         raise LadderError(
-            f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants {pluralize(granted, 'core')}: "
-            "raise --cores, or lower `cores` in the configuration so that the case is skipped."
+            f"The case asks for {pluralize(case.cores, 'thread')}, but Snakemake grants "
+            f"{pluralize(granted_cores, 'core')}: raise --cores, or lower `cores` in the configuration so that the "
+            "case is skipped."
         )
 
 
@@ -56,14 +57,14 @@ def require_reference(case, path):
             )
         return
     reference = archives.read(path, "a reference written by the verb `reference`")
-    # References from before 27 November 2026 don't name their owner; only the path that the workflow chose does.
-    owner = str(reference.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
-    if sizes and owner != (expected := reference_owner(case.workload, sizes)):
+    # References from before 27 November 2026 don't hold their identity; only the path that the workflow chose tells it.
+    identity = str(reference.get("of", f"{Path(path).parent.name}/{Path(path).stem}"))
+    if sizes and identity != (expected := reference_identity(case.workload, sizes)):
         raise LadderError(f"{path} isn't the reference of {expected}: write that with the verb `reference`.")
 
 
-def reference_owner(workload, sizes):
-    """The owner of a reference, as text: the workload and the sizes on which the reference depends."""
+def reference_identity(workload, sizes):
+    """What a reference belongs to, as text: the workload and the sizes on which the reference depends."""
     return f"{workload}/{Case(workload, 'reference', sizes, {}).slug.removesuffix(',cache=cold')}"
 
 
@@ -71,9 +72,9 @@ def write_reference(path, workload, sizes, arrays):
     """Write a reference, whole or not at all."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part.npz")
-    np.savez(part, of=reference_owner(workload, sizes), **arrays)
-    part.replace(path)
+    partial_path = path.with_suffix(".part.npz")
+    np.savez(partial_path, of=reference_identity(workload, sizes), **arrays)
+    partial_path.replace(path)
 
 
 def require_memory(case):

@@ -20,12 +20,12 @@ from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_preconditions
 
 EVENTS = ("cycles", "instructions", "cache-misses", "branch-misses")
-HINTS = {
+INSTALLATION_HINTS = {
     "perf": "install Linux's perf (Debian: `apt install linux-perf`)",
     "ncu": "install NVIDIA Nsight Compute, which the CUDA toolkit includes, and put `ncu` on the PATH",
 }
 # The share of its peak rate at which a unit bounds a kernel, and the difference below which two shares are alike.
-MIN_BUSY, MAX_DIFFERENCE = 0.6, 0.1
+MIN_BUSY_SHARE, MAX_SHARE_DIFFERENCE = 0.6, 0.1
 FAST_RATE, SLOW_RATE = 2.0, 1.0  # in instructions per cycle
 MANY_MISSES = 5.0  # of a cache or of a branch prediction, in 1000 instructions
 
@@ -46,7 +46,7 @@ def profile(case, files):
 
 def count_kernels(case, files):
     """The KernelCounters of a case on a GPU, longest first. Raises LadderError as `profile` does."""
-    return kernel_counters.count(case, files, find_profiler("ncu", case, files))
+    return kernel_counters.count_by_ncu(case, files, find_profiler("ncu", case, files))
 
 
 def find_profiler(tool, case, files):
@@ -55,7 +55,9 @@ def find_profiler(tool, case, files):
     require_preconditions(case, files[1])
     if path := shutil.which(tool):
         return path
-    raise LadderError(f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {HINTS[tool]}.")
+    raise LadderError(
+        f"{case.workload}/{case.variant} is profiled by `{tool}`, which is missing: {INSTALLATION_HINTS[tool]}."
+    )
 
 
 def count_by_perf(case, files, path, log, leases):
@@ -78,23 +80,23 @@ def count_by_perf(case, files, path, log, leases):
 
 def parse_counts(text):
     """{event: count} of perf's output. Raises LadderError if one of EVENTS wasn't counted."""
-    values = {}
-    for fields in (line.split(";") for line in text.splitlines()):
-        if len(fields) > 2 and fields[0].isdigit():
-            values[fields[2].partition(":")[0]] = int(fields[0])
-    if missing := [event for event in EVENTS if not values.get(event)]:
+    counts = {}
+    for columns in (line.split(";") for line in text.splitlines()):
+        if len(columns) > 2 and columns[0].isdigit():
+            counts[columns[2].partition(":")[0]] = int(columns[0])
+    if missing := [event for event in EVENTS if not counts.get(event)]:
         raise LadderError(
             f"perf counted no {missing[0]} here: virtual machines often have no such counters; on others, lower "
             "kernel.perf_event_paranoid to 1, or run as root."
         )
-    return values
+    return counts
 
 
-def lines_on_counts(values):
-    """What perf's counts say."""
-    rate = values["instructions"] / values["cycles"]
-    per_instruction = (values[name] / values["instructions"] for name in ("cache-misses", "branch-misses"))
-    misses, mispredictions = (1000 * share for share in per_instruction)
+def lines_on_counts(counts):
+    """What perf's counts, {event: count}, say."""
+    rate = counts["instructions"] / counts["cycles"]
+    per_instruction = (counts[name] / counts["instructions"] for name in ("cache-misses", "branch-misses"))
+    misses, mispredictions = (1000 * quotient for quotient in per_instruction)
     lines = [
         f"{rate:.2f} instructions a cycle",
         f"{misses:.2g} misses of the last cache and {mispredictions:.2g} mispredicted branches in 1000 instructions",
@@ -134,10 +136,10 @@ def percent(share):
     return f"{100 * share:.0f} %"
 
 
-def bottleneck(compute, memory):
+def bottleneck(compute_share, memory_share):
     """What bounds a kernel that uses these shares of its peak rates, as a predicate."""
-    if max(compute, memory) < MIN_BUSY:
+    if max(compute_share, memory_share) < MIN_BUSY_SHARE:
         return "latency-bound: too few warps, or each waits for its own results"
-    if abs(compute - memory) < MAX_DIFFERENCE:
+    if abs(compute_share - memory_share) < MAX_SHARE_DIFFERENCE:
         return "bound by arithmetic and memory alike"
-    return "bound by arithmetic or other instructions" if compute > memory else "bound by memory or a cache"
+    return "bound by arithmetic or other instructions" if compute_share > memory_share else "bound by memory or a cache"

@@ -11,8 +11,8 @@ class Progress:
     def __init__(self, stream=None):
         self.stream = stream or sys.stderr
         self.is_terminal = self.stream.isatty()
-        self.has_state = False
-        self.sentences = set()  # those of `say_once`
+        self.shows_state = False
+        self.printed_sentences = set()  # those of `say_once`
 
     def say(self, sentence):
         """Print a line that stays."""
@@ -21,8 +21,8 @@ class Progress:
 
     def say_once(self, sentence):
         """Print a line that stays, unless it was printed before."""
-        if sentence not in self.sentences:
-            self.sentences.add(sentence)
+        if sentence not in self.printed_sentences:
+            self.printed_sentences.add(sentence)
             self.say(sentence)
 
     def show(self, state):
@@ -31,13 +31,13 @@ class Progress:
             self.say(state)
             return
         print(f"{ERASE}{state}", end="", file=self.stream, flush=True)
-        self.has_state = True
+        self.shows_state = True
 
     def clear(self):
         """Erase the current state."""
-        if self.has_state:
+        if self.shows_state:
             print(ERASE, end="", file=self.stream, flush=True)
-        self.has_state = False
+        self.shows_state = False
 
 
 class SilentProgress(Progress):

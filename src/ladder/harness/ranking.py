@@ -73,7 +73,8 @@ class Ranking:
 
     All cases are compared with `baseline`, which is None while a sweep tries its combinations; if it fails, the next
     case takes its place. `labels` are the cases' names in messages, `ceilings` those of this machine or None, which no
-    sample may beat, `warnings` has sentences on other sizes at which cases failed, and `end` says why measuring ended.
+    sample may beat, `warnings` has sentences on other sizes at which cases failed, and `end_reason` says why measuring
+    ended, once it has.
     """
 
     cases: list
@@ -84,7 +85,7 @@ class Ranking:
     results: dict = field(init=False)
     failures: dict = field(init=False, default_factory=dict)
     warnings: dict = field(init=False, default_factory=dict)
-    end: str | None = field(init=False, default=None)
+    end_reason: str | None = field(init=False, default=None)
 
     def __post_init__(self):
         self.labels = self.labels or labels(self.cases)
@@ -104,7 +105,7 @@ class Ranking:
         )
 
     @property
-    def unreached(self):
+    def unmeasured(self):
         """The cases that haven't failed and have no result yet."""
         return [case for case in self.remaining if not self.results[case]]
 
@@ -170,78 +171,80 @@ class Ranking:
         return f"medians known within {percent(precision)}" if precision < 1 else "medians not known within 100 %"
 
 
-def rank(ranking, files, report, launcher=None):
+def rank(ranking, files, progress, launcher=None):
     """Measure the cases of a ranking, which keeps the results so far if it is interrupted.
 
-    The caller holds the machine. `files` is {case: (paths of data, path of the reference)}. `report` has the methods
+    The caller holds the machine. `files` is {case: (paths of data, path of the reference)}. `progress` has the methods
     `say(sentence)`, `say_once(sentence)` and `update(ranking)`, which is called after each group of processes. A case
     that fails is dropped. Raises LadderError if every case fails.
     """
     protocol = ranking.limits.protocol()
     for case in filter(compilation.is_needed, ranking.remaining):
         if not compilation.note_path(case).exists():
-            report.say_once(f"Compiles {case.workload}/{case.variant}; later runs reuse the compiled code.")
+            progress.say_once(f"Compiles {case.workload}/{case.variant}; later runs reuse the compiled code.")
         precompile(case, protocol)
     with lease_devices(*ranking.remaining) as leases:
-        start = partial(turns.start_worker, launcher=launcher, prelude=())
+        new_worker = partial(turns.start_worker, launcher=launcher, prelude=())
         if ranking.baseline:  # of a sweep, only the finalists are checked
-            start_untimed = partial(start, protocol=protocol | spot_checks.ONE_SAMPLE)
-            ranking.warnings = spot_checks.warnings(ranking.remaining, start_untimed, leases, launcher, report.say)
+            new_untimed_worker = partial(new_worker, protocol=protocol | spot_checks.ONE_SAMPLE)
+            ranking.warnings = spot_checks.warnings(
+                ranking.remaining, new_untimed_worker, leases, launcher, progress.say
+            )
         for case, sentence in ranking.warnings.items():
-            report.say(f"{ranking.labels[case]}: {sentence}")
-        start = partial(start, protocol=protocol)
-        start_time, count = time.monotonic(), TURNS_PER_BLOCK
-        while ranking.end is None:
+            progress.say(f"{ranking.labels[case]}: {sentence}")
+        new_worker = partial(new_worker, protocol=protocol)
+        start_time, turn_count = time.monotonic(), TURNS_PER_BLOCK
+        while ranking.end_reason is None:
             block_start = time.monotonic()
-            measure_block(ranking, min(count, ranking.turns_left), files, start, leases, launcher, report)
+            measure_block(ranking, min(turn_count, ranking.turns_left), files, new_worker, leases, launcher, progress)
             require_comparable(ranking)
             now = time.monotonic()
-            ranking.end = reason_to_end(ranking, start_time + ranking.limits.cap - now, now - block_start)
+            ranking.end_reason = reason_to_end(ranking, start_time + ranking.limits.cap - now, now - block_start)
             missing_turns = min(VERDICT_PROCESSES - ranking.processes, ranking.turns_left)
-            if ranking.end and missing_turns > 0:
-                report.say_once(TOO_FEW_PROCESSES)
-                ranking.end, count = None, missing_turns
+            if ranking.end_reason and missing_turns > 0:
+                progress.say_once(TOO_FEW_PROCESSES)
+                ranking.end_reason, turn_count = None, missing_turns
 
 
-def drop_failing_cases(ranking, action, report):
+def drop_failing_cases(ranking, action, progress):
     """Run `action(case)` for each case, an error of which drops the case. Raises LadderError if no case remains."""
     for case in ranking.remaining:
         try:
             action(case)
         except LadderError as error:
-            drop_case(ranking, case, str(error), report)
+            drop_case(ranking, case, str(error), progress)
 
 
-def drop_case(ranking, case, reason, report):
+def drop_case(ranking, case, reason, progress):
     """Note that a case failed; the next one replaces a baseline. Raises LadderError if no case remains."""
     sentence = f"{ranking.labels[case]}: {reason}"
     ranking.failures[case] = reason
     if not ranking.remaining:
         raise LadderError(sentence)
-    report.say(sentence)
+    progress.say(sentence)
     if case == ranking.baseline:
         ranking.baseline = ranking.remaining[0]
-        report.say(f"The others are compared with {ranking.labels[ranking.baseline]} in its place.")
+        progress.say(f"The others are compared with {ranking.labels[ranking.baseline]} in its place.")
 
 
-def measure_block(ranking, count, files, start, leases, launcher, report):
-    """Add the results of `count` processes of each case, in fresh workers."""
-    first_turn, memory = ranking.processes, turns.free_memory()
-    pending = [(first_turn + turn, case) for turn, case in turns.turn_order(ranking.remaining, count)]
-    walls = dict.fromkeys(ranking.cases, 0.0)
+def measure_block(ranking, turn_count, files, new_worker, leases, launcher, progress):
+    """Add the results of `turn_count` processes of each case, in fresh workers."""
+    first_turn, max_bytes = ranking.processes, turns.free_bytes()
+    pending = [(first_turn + turn, case) for turn, case in turns.turn_order(ranking.remaining, turn_count)]
+    wall_seconds = dict.fromkeys(ranking.cases, 0.0)
     while pending:
-        group = next(turns.group_processes(pending, launcher, memory))
+        group = next(turns.group_processes(pending, launcher, max_bytes))
         try:
-            turns.measure_groups([group], files, start, leases, ranking.results, walls)
+            turns.measure_groups([group], files, new_worker, leases, ranking.results, wall_seconds)
         except turns.CaseError as error:
-            drop_case(ranking, error.case, error.reason, report)
-        drop_failing_cases(ranking, partial(require_below_ceilings, ranking), report)
+            drop_case(ranking, error.case, error.reason, progress)
+        drop_failing_cases(ranking, partial(require_below_ceilings, ranking), progress)
         pending = [
             (turn, case)
             for turn, case in pending
             if case not in ranking.failures and len(ranking.results[case]) <= turn
         ]
-        report.update(ranking)
+        progress.update(ranking)
 
 
 def require_below_ceilings(ranking, case):
@@ -266,7 +269,7 @@ def reason_to_end(ranking, seconds_left, block_seconds):
         block_seconds *= EARLY_BLOCK_SHARE
     blocks_left = min(-(-ranking.turns_left // TURNS_PER_BLOCK), int(seconds_left / max(block_seconds, 1e-9)))
     if blocks_left < 1:
-        return f"{limit_reached(ranking, limits.cap - seconds_left)} The target was: {target}."
+        return f"{limit_sentence(ranking, limits.cap - seconds_left)} The target was: {target}."
     later_count = min(count + TURNS_PER_BLOCK * blocks_left, limits.most_processes)
     expected = expected_precision(precision, count, later_count)
     if count >= EXTRAPOLATION_PROCESSES and expected > OUT_OF_REACH_FACTOR * limits.detect:
@@ -275,8 +278,8 @@ def reason_to_end(ranking, seconds_left, block_seconds):
     return None
 
 
-def limit_reached(ranking, seconds):
-    """Which limit ended measuring after so many seconds, and the option with which to go on."""
+def limit_sentence(ranking, seconds):
+    """A sentence on the limit that ended measuring after so many seconds, and the option with which to go on."""
     limits = ranking.limits
     if not ranking.turns_left:
         used_up = f"The {pluralize(limits.most_processes, 'process')} are used up"

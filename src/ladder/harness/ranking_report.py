@@ -20,21 +20,22 @@ HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 class RankingProgress(Progress):
     """The progress of a ranking: a line on each case after its first process, then the precision so far.
 
-    `rate(case, cost, seconds)` is a case's rate with its unit and its share of the machine's ceiling, or None.
+    `rate_of(case, cost, seconds)` returns a case's rate, its unit and its share of the machine's ceiling, or None.
     """
 
-    def __init__(self, rate, stream=None):
+    def __init__(self, rate_of, stream=None):
         super().__init__(stream)
-        self.rate, self.ranking, self.cases, self.processes = rate, None, set(), 0
+        self.rate_of, self.ranking = rate_of, None
+        self.reported_cases, self.reported_processes = set(), 0
 
     def update(self, ranking):
         """Show the results of further processes."""
         if ranking is not self.ranking:
-            self.ranking, self.cases, self.processes = ranking, set(), 0
+            self.ranking, self.reported_cases, self.reported_processes = ranking, set(), 0
         for case in ranking.remaining:
-            if case not in self.cases and ranking.results[case]:
-                self.cases.add(case)
-                _, label, median, _, rate, share, check = row(ranking, case, self.rate)
+            if case not in self.reported_cases and ranking.results[case]:
+                self.reported_cases.add(case)
+                _, label, median, _, rate, share, check = cells_of(ranking, case, self.rate_of)
                 share_text = f", {share} of the ceiling" * bool(share)
                 threads_text = f" on {pluralize(case.threads, 'thread')}" if "threads" in case.tuning else ""
                 note = " here, but not in its untimed check" * (case in ranking.warnings)
@@ -44,39 +45,39 @@ class RankingProgress(Progress):
                     else check
                 )
                 self.say(f"{label}: {median}, {rate}{share_text}; {result}.")
-        if (count := ranking.processes) > self.processes and count > 1:
-            self.processes = count
+        if (count := ranking.processes) > self.reported_processes and count > 1:
+            self.reported_processes = count
             precision, target = map(ranking.describe_precision, (ranking.precision(), ranking.limits.detect))
             self.show(f"{pluralize(count, 'process')} of each case: {precision}. Target: {target}.")
 
 
-def row(ranking, case, rate):
+def cells_of(ranking, case, rate_of):
     """The cells of a case below HEADINGS, without its rank."""
     summary, check = ranking.summary(case), ranking.worst_check(case)
-    value, unit, share = rate(case, ranking.cost(case), summary.median)
+    rate, unit, share = rate_of(case, ranking.cost(case), summary.median)
     return [
         "",
         ranking.labels[case],
         seconds(summary.median),
         f"{seconds(summary.low)} – {seconds(summary.high)}" if ranking.has_interval(case) else "unknown",
-        quantities.rate(value, unit),
+        quantities.rate(rate, unit),
         "" if share is None else f"{100 * share:.0f} %",
         f"{check['error'] / check['bound'] if check['bound'] else 0.0:.2g}" if check else UNCHECKED,
     ]
 
 
-def table(ranking, rate):
+def table(ranking, rate_of):
     """The ranking as lines of a table, fastest first; empty without results."""
     has_baseline = len(ranking.measured) > 1 and ranking.baseline in ranking.measured
     rows = []
     for rank, case in enumerate(ranking.measured, 1):
-        cells = row(ranking, case, rate)
+        cells = cells_of(ranking, case, rate_of)
         cells[0] = WRONG if case in ranking.warnings else f"{rank}."
         rows.append(cells + (ratio_cells(ranking, case) if has_baseline else []))
     if not rows:
         return []
-    head = [*HEADINGS, *(HEADINGS_OF_RATIO if has_baseline else ())]
-    lines = list(terminal.table(*terminal.drop_empty_columns(head, rows)))
+    header = [*HEADINGS, *(HEADINGS_OF_RATIO if has_baseline else ())]
+    lines = list(terminal.table(*terminal.drop_empty_columns(header, rows)))
     if has_baseline:
         lines.append(f"Ratios are times divided by that of {ranking.labels[ranking.baseline]}.")
         lines.append("A ratio is the median over all pairs of processes, not the quotient of the medians above.")
@@ -105,17 +106,17 @@ def verdict_words(verdict):
     return f"{quantities.digits(max(verdict.ratio, 1 / verdict.ratio))} × {verdict.outcome}"
 
 
-def document(ranking, rate):
+def document(ranking, rate_of):
     """The ranking as a dict for JSON, with all samples."""
     cases = []
     for case in ranking.measured:
         summary = ranking.summary(case)
-        value, unit, share = rate(case, ranking.cost(case), summary.median)
+        rate, unit, share = rate_of(case, ranking.cost(case), summary.median)
         cases.append(
             {
                 "case": case.key,
                 **asdict(summary),
-                "rate": value,
+                "rate": rate,
                 "unit": unit,
                 "share": share,
                 "check": ranking.worst_check(case),
@@ -129,14 +130,14 @@ def document(ranking, rate):
         "results": cases,
         "failures": {case.key: reason for case, reason in ranking.failures.items()},
         "warnings": {case.key: sentence for case, sentence in ranking.warnings.items()},
-        "end": ranking.end,
+        "end": ranking.end_reason,
     }
 
 
-def session_document(ranking, rate, was_interrupted, sweep=None):
+def session_document(ranking, rate_of, was_interrupted, sweep=None):
     """A ranking, and the one of the sweep before it, as JSON with the machine's description."""
-    return document(ranking, rate) | {
-        "sweep": sweep and document(sweep, rate),
+    return document(ranking, rate_of) | {
+        "sweep": sweep and document(sweep, rate_of),
         "interrupted": was_interrupted,
         "description": description.describe(),
         "source": revision.of_files([path for case in ranking.measured for path in sources.code_paths(case)]),

@@ -66,13 +66,13 @@ def sensitivities(case, data, seed=1):
     isn't on the host, or if its result is wrong without an injected error.
     """
     merged = {}  # over rounds: {(array, fault, check): Sensitivity}
-    result, checks = Result(case, data), set()
+    result, evaluated_checks = Result(case, data), set()  # the names of checks
     for round in result.rounds():
         if round:
             result.solve(round)
-        if checks and not set(result.shares) - checks:
+        if evaluated_checks and not set(result.shares) - evaluated_checks:
             continue
-        checks |= set(result.shares)
+        evaluated_checks |= set(result.shares)
         generator = np.random.default_rng(seed)
         for name, array in result.arrays.items():
             for kind in (ELEMENT, ROW)[: array.ndim]:
@@ -88,13 +88,13 @@ def merge(a, b):
     return replace(best, share=max(a.share, b.share))
 
 
-def evaluate(result, name, kind, faults):
-    """Yield the Sensitivity of every check to Faults of one kind."""
+def evaluate(result, array_name, kind, faults):
+    """Yield the Sensitivity of every check to Faults of one kind in an array."""
     failed = {check for fault in faults for exponent in LARGE_EXPONENTS for check in fault.failed_checks(2.0**exponent)}
     for check in [*result.shares, *sorted(failed - set(result.shares))]:
         errors = [error for fault in faults if (error := smallest_error(fault, check)) is not None]
         share = result.shares.get(check, float("nan"))
-        yield Sensitivity(name, kind, check, share, len(faults), len(errors), max(errors, default=None))
+        yield Sensitivity(array_name, kind, check, share, len(faults), len(errors), max(errors, default=None))
 
 
 def faults(result, array, kind, generator):

@@ -1,4 +1,4 @@
-"""Untimed checks of new variants at small odd sizes on two threads, where rests of blocks and most races show.
+"""Untimed checks of new variants at small odd sizes on two threads, where remainders of blocks and most races show.
 
 Rungs and peers of a workload are skipped, because the tests check them at many sizes.
 """
@@ -16,20 +16,21 @@ PRIMES = (197, 199, 211, 223, 227, 229)
 ONE_SAMPLE = {"processes": 1, "samples": 1, "least": 1, "most": 1, "target": 0.0, "cap": 0.0}
 
 
-def warnings(cases, start, leases, launcher, say):
+def warnings(cases, new_worker, leases, launcher, say):
     """{case: sentence} of those cases whose variant is wrong, or fails, in its spot check.
 
-    `start` starts a worker; `say(sentence)` is called before each check.
+    `new_worker` starts a worker, as that of `turns.measure_groups`; `say(sentence)` is called before each check.
     """
-    small_cases = {case: spot for case in cases if (spot := spot_case(case))}
+    small_cases = {case: small_case for case in cases if (small_case := spot_case(case))}
     sentences = {}
-    for case, spot in small_cases.items():
-        say(f"Checks {case.workload}/{case.variant} untimed at {differences(case, spot)}, too.")
+    for case, small_case in small_cases.items():
+        say(f"Checks {case.workload}/{case.variant} untimed at {differences(case, small_case)}, too.")
         try:
-            for group in turns.group_processes([(0, spot)], launcher, turns.free_memory()):
-                turns.measure_groups([group], {spot: ({}, None)}, start, leases, {spot: []}, {spot: 0.0})
+            for group in turns.group_processes([(0, small_case)], launcher, turns.free_bytes()):
+                jobs, results, wall_seconds = {small_case: ({}, None)}, {small_case: []}, {small_case: 0.0}
+                turns.measure_groups([group], jobs, new_worker, leases, results, wall_seconds)
         except turns.CaseError as error:
-            sentences[case] = f"An untimed check at {differences(case, spot)} failed: {error.reason}"
+            sentences[case] = f"An untimed check at {differences(case, small_case)} failed: {error.reason}"
     return sentences
 
 
@@ -41,13 +42,13 @@ def spot_case(case):
     counts = [name for name, kind in kinds.items() if kind is int]
     sizes = case.sizes | {name: odd_size(case.sizes[name], prime) for name, prime in zip(counts, PRIMES, strict=False)}
     threads = {"threads": min(2, cpus.cores())} if case.tuning.get("threads") == 1 else {}
-    spot = replace(case, sizes=sizes, tuning=case.tuning | threads)
+    small_case = replace(case, sizes=sizes, tuning=case.tuning | threads)
     try:
-        soundness.require_sound(spot)
+        soundness.require_sound(small_case)
     except LadderError:
         return None  # the workload, or LIMITS of the variant, excludes these sizes
-    needs_files = datasets.name_of(spot.workload, sizes) or traits.reference_slug(spot)
-    return None if needs_files or spot == case else spot
+    needs_files = datasets.name_of(small_case.workload, sizes) or traits.reference_slug(small_case)
+    return None if needs_files or small_case == case else small_case
 
 
 def odd_size(size, prime):
@@ -55,7 +56,7 @@ def odd_size(size, prime):
     return prime if size > prime else size - 1 + size % 2
 
 
-def differences(case, spot):
+def differences(case, small_case):
     """What distinguishes a spot check from its case, as words name=value."""
-    before, after = {**case.sizes, **case.tuning}, {**spot.sizes, **spot.tuning}
+    before, after = {**case.sizes, **case.tuning}, {**small_case.sizes, **small_case.tuning}
     return " ".join(f"{name}={value}" for name, value in after.items() if value != before[name])

@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 class Steps:
     """The timed and untimed steps of a run; `run` and `prepare` are lists of (phase, function).
 
-    `run` is timed as a whole and by phase. As a whole, `at_once` runs instead if given, such as the launch of a graph.
+    `run` is timed as a whole and by phase. As a whole, `at_once` runs in its place if given, such as a graph's launch.
     `prepare` runs after the inputs have been written, outside the timed call: for example, a transposition or the first
     distribution of a matrix. It is only timed by phase.
 

@@ -20,13 +20,13 @@ def sweep_limits(limits):
     return replace(limits, processes=TURNS_PER_BLOCK, most_processes=TURNS_PER_BLOCK, seconds=min(limits.seconds, 0.5))
 
 
-def explore(ranking, files, report, launcher=None, budget=None):
+def explore(ranking, files, progress, launcher=None, budget=None):
     """Measure the cases of a sweep; with a budget, at least one and as many as can be begun in that number of seconds.
 
     Cases that weren't begun are removed from the ranking. Arguments are those of `rank`; raises LadderError likewise.
     """
     if budget is None:
-        rank(ranking, files, report, launcher)
+        rank(ranking, files, progress, launcher)
         return
     cases, deadline = ranking.remaining, time.monotonic() + budget
     order, started_cases = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
@@ -34,7 +34,7 @@ def explore(ranking, files, report, launcher=None, budget=None):
         batch = replace(ranking, cases=order[start : start + cpus.cores()])
         started_cases.update(batch.cases)
         try:
-            rank(batch, files, report, launcher)
+            rank(batch, files, progress, launcher)
         except LadderError:
             if batch.remaining:
                 raise

@@ -52,7 +52,7 @@ class Training:
         """Copy the staged arrays of these names to the device."""
         self.device.upload(self.staged, {name: self.problem.inputs[name] for name in names})
 
-    def epoch(self):
+    def run_epoch(self):
         """Run the next epoch; returns (error, seconds). Raises LadderError if the error is NaN or infinite."""
         if self.epochs:
             self.upload(self.workload.fill(self.staged, self.case.sizes, self.epochs, self.data))
@@ -80,13 +80,16 @@ def require_trainable(case):
         raise LadderError(f"{case.workload}/{case.variant} runs on MPI ranks, but `train` has one process.")
 
 
-def train(case, data, state=None, eps=0.0):
-    """Train until all epochs are done or the error is at most `eps`; yields (Training, error, seconds) per epoch."""
+def train(case, data, state=None, target_error=0.0):
+    """Train until all epochs are done or the error is at most `target_error`.
+
+    Yields (Training, error, seconds) after each epoch.
+    """
     with devices.of(case).translate_errors():
         training = Training(case, data, state)
         error = np.inf
-        while training.epochs < training.workload.rounds(case.sizes) and error > eps:
-            error, seconds = training.epoch()
+        while training.epochs < training.workload.rounds(case.sizes) and error > target_error:
+            error, seconds = training.run_epoch()
             yield training, error, seconds
 
 
@@ -111,7 +114,7 @@ def load(path, case):
         epochs = header.pop("epochs")
     except archives.READ_ERRORS as error:
         raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
-    require_same(path, header, training_identity(case))
+    require_same_training(path, header, training_identity(case))
     require_arrays(path, arrays, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:
         raise LadderError(
@@ -120,7 +123,7 @@ def load(path, case):
     return State(epochs, arrays)
 
 
-def require_same(path, header, expected):
+def require_same_training(path, header, expected):
     """Refuse the state of another training."""
     for name, value in expected.items():
         if header.get(name) != value:

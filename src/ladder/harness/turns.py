@@ -32,7 +32,7 @@ MEMORY_FACTOR = 4
 ENERGY_TURNS = 3
 
 
-def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, launcher=None, prelude=()):
+def measure_in_turns(jobs, protocol, campaign, machine, root, granted_cores=None, launcher=None, prelude=()):
     """Measure cases and write their records below `root`. Raises LadderError, and writes none, if anything is wrong.
 
     `jobs` is {case: (paths of data, path of the reference)}; the other arguments are those of `measure.measure`. The
@@ -42,27 +42,28 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
     kinds.require_published_kind(machine, machine_description)
     cases = list(jobs)
     for case, (_, reference) in jobs.items():
-        name_case_in_errors(case, partial(require_granted, case, granted))
+        name_case_in_errors(case, partial(require_granted, case, granted_cores))
         soundness.require_sound(case)
         require_preconditions(case, reference)
     origins = {case: (fingerprint(case), revision.of_files(code_paths(case))) for case in cases}
-    results, walls = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
-    granted = granted or cpus.cores()
+    results, wall_seconds = {case: [] for case in cases}, dict.fromkeys(cases, 0.0)
+    granted_cores = granted_cores or cpus.cores()
     # Half, because a group is prepared while the one before it is checked. A job with some of the cores gets its share.
-    memory = free_memory() / 2 * min(1, granted / cpus.cores())
-    start = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
+    max_bytes = free_bytes() / 2 * min(1, granted_cores / cpus.cores())
+    new_worker = partial(start_worker, protocol=protocol, launcher=launcher, prelude=prelude)
     with hold_machine(*cases):
         for case in filter(compilation.is_needed, cases):
             precompile(case, protocol, prelude)
         with lease_devices(*cases) as leases:
             clocks = partial(devices.of(cases[0]).clocks, leases)
             started, clocks_before = datetime.now(UTC).isoformat(timespec="seconds"), clocks()
-            turns = group_processes(turn_order(cases, protocol["processes"]), launcher, memory, granted)
-            is_alone = partial(starts_alone, launcher=launcher)
-            stages = measure_groups(turns, jobs, start, leases, results, walls, is_alone)
+            processes = turn_order(cases, protocol["processes"])
+            groups = group_processes(processes, launcher, max_bytes, granted_cores)
+            must_start_alone = partial(starts_alone, launcher=launcher)
+            stage_seconds = measure_groups(groups, jobs, new_worker, leases, results, wall_seconds, must_start_alone)
             clocks_after = clocks()
-    seconds = ", ".join(f"{name} {value:.1f}" for name, value in stages.items())
-    count = sum(len(processes) for processes in results.values())
+    seconds = ", ".join(f"{name} {value:.1f}" for name, value in stage_seconds.items())
+    count = sum(map(len, results.values()))
     print(f"Seconds for {pluralize(count, 'process')}: {seconds}.", file=sys.stderr)
     documents = {}
     for case in cases:
@@ -74,7 +75,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted=None, laun
             "sources": sources,
             "source": revision.combine(origin, revision.of_files(code_paths(case))),
             "started": started,
-            "wall": walls[case],
+            "wall": wall_seconds[case],
             "clocks": {"before": clocks_before, "after": clocks_after},
         }
     for case, document in documents.items():
@@ -93,20 +94,20 @@ def turn_order(cases, count):
         yield from ((turn, case) for case in (cases if turn % 2 == 0 else cases[::-1]))
 
 
-def group_processes(processes, launcher, memory, cores=None):
-    """Yield lists of (turn, case) that run together: at most `cores` ranks, whose workers need at most `memory` bytes.
+def group_processes(processes, launcher, max_bytes, cores=None):
+    """Yield lists of (turn, case) that run together: at most `cores` ranks, whose workers need at most `max_bytes`.
 
-    By default `cores` are those of this process.
+    `processes` yields (turn, case). By default `cores` are those of this process.
     """
     cores = cores or cpus.cores()
-    group, ranks, required = [], 0, 0  # a group, its ranks, and the bytes that it requires
+    group, ranks, group_bytes = [], 0, 0  # a group, the number of its ranks, and the bytes that it requires
     for turn, case in processes:
-        needed = math.inf if starts_alone(case, launcher) else MEMORY_FACTOR * bytes_of_arrays(case)
-        if group and (ranks + case.ranks > cores or required + needed > memory):
+        case_bytes = math.inf if starts_alone(case, launcher) else MEMORY_FACTOR * bytes_of_arrays(case)
+        if group and (ranks + case.ranks > cores or group_bytes + case_bytes > max_bytes):
             yield group
-            group, ranks, required = [], 0, 0
+            group, ranks, group_bytes = [], 0, 0
         group.append((turn, case))
-        ranks, required = ranks + case.ranks, required + needed
+        ranks, group_bytes = ranks + case.ranks, group_bytes + case_bytes
     yield group
 
 
@@ -116,51 +117,52 @@ def starts_alone(case, launcher):
     return not devices.of(case).can_start_together(case, launcher, count)
 
 
-def free_memory():
-    """The bytes that are free on the host, or on a GPU if it has less memory."""
+def free_bytes():
+    """The bytes of memory that are available on the host, or all of a GPU that has less."""
     import psutil
 
     gpus = (int(gpu["memory"].split()[0]) * 2**20 for gpu in nvidia.gpus())
     return min([psutil.virtual_memory().available, *gpus])
 
 
-def measure_groups(groups, jobs, start, leases, results, walls, is_alone=lambda case: True):
+def measure_groups(groups, jobs, new_worker, leases, results, wall_seconds, must_start_alone=lambda case: True):
     """Measure a process of each (turn, case) of groups, and append what it returns to the results of its case.
 
     The processes of a group prepare at once, are timed one by one, and then check at once; meanwhile those of the next
-    group start and prepare, unless `is_alone` of a case says that it must not. None does anything while one is timed.
-    Adds the seconds of timing to `walls`, {case: seconds}, and returns the seconds by stage.
+    group start and prepare, unless `must_start_alone(case)` is true for one. None does anything while one is timed.
+    `new_worker` starts the worker of a turn and a case, as `start_worker` does; `jobs` is that of `measure_in_turns`.
+    Adds the seconds of timing to `wall_seconds`, {case: seconds}, and returns the seconds by stage.
     """
-    checking, preparing = [], []  # of (case, Worker)
+    checking_workers, preparing_workers = [], []  # each (case, Worker)
     stages = StageTimer()
     try:
         for group in groups:
-            if any(is_alone(case) for _, case in group):
-                collect_results(checking, results)
-                checking = []
+            if any(must_start_alone(case) for _, case in group):
+                collect_results(checking_workers, results)
+                checking_workers = []
             for turn, case in group:
-                preparing.append((case, start(turn, case, *jobs[case])))
-            for case, worker in preparing:
+                preparing_workers.append((case, new_worker(turn, case, *jobs[case])))
+            for case, worker in preparing_workers:
                 name_case_in_errors(case, worker.wait_ready)
             stages.end("starting")
-            for _, worker in preparing:
+            for _, worker in preparing_workers:
                 worker.prepare(leases)
-            collect_results(checking, results)
-            checking = []
+            collect_results(checking_workers, results)
+            checking_workers = []
             stages.end("checking")
-            for case, worker in preparing:
+            for case, worker in preparing_workers:
                 name_case_in_errors(case, worker.wait_paused)
             stages.end("preparing")
-            for case, worker in preparing:
-                walls[case] += measure_process(case, worker)
+            for case, worker in preparing_workers:
+                wall_seconds[case] += measure_process(case, worker)
             stages.end("timed")
-            for _, worker in preparing:
+            for _, worker in preparing_workers:
                 worker.proceed()
-            checking, preparing = preparing, []
-        collect_results(checking, results)
+            checking_workers, preparing_workers = preparing_workers, []
+        collect_results(checking_workers, results)
         stages.end("checking")
     finally:
-        for _, worker in checking + preparing:
+        for _, worker in checking_workers + preparing_workers:
             worker.stop()
     return stages.seconds
 
@@ -173,7 +175,7 @@ class StageTimer:
         self.start = time.monotonic()
 
     def end(self, name):
-        """End the present stage, whose name it is, and begin the next one."""
+        """End the present stage, which `name` names, and begin the next one."""
         now = time.monotonic()
         self.seconds[name] = self.seconds.get(name, 0.0) + now - self.start
         self.start = now
@@ -189,11 +191,11 @@ def measure_process(case, worker):
     return time.monotonic() - start
 
 
-def collect_results(checking, results):
-    """Wait for the results of workers that check, and stop these."""
-    for case, worker in checking:
+def collect_results(checking_workers, results):
+    """Wait for the results of workers that check, each (case, Worker), and stop these."""
+    for case, worker in checking_workers:
         results[case].append(name_case_in_errors(case, worker.last_answer))
-    for _, worker in checking:
+    for _, worker in checking_workers:
         worker.stop()
 
 

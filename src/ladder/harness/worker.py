@@ -32,7 +32,7 @@ from ladder.machine import processes
 from ladder.records.case import Case
 from ladder.statistics.intervals import median_interval
 
-# Why a variant may be wrong whose first round was right.
+# Why a variant whose first round was right may be wrong later, and why one whose input differs after a run is wrong.
 KEPT_INPUTS = (
     "The first round was right, and inputs are rewritten between rounds: `setup` may have kept a copy of its inputs or "
     "something computed from them. Do that in the timed function, or in a `prepare` step: see `Steps` in "
@@ -134,7 +134,7 @@ def report_crash(send, error, path):
 def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=lambda: None):
     """Set up, time the first call, sample, time the phases, check; returns a dict for JSON, with times in seconds.
 
-    A round is a run on its own inputs. All rounds are checked; only round 0 is timed. The first call's outputs are
+    `job` holds the keys of `Worker.job`. A round is a run on its own inputs. All rounds are checked; only round 0 is timed. The first call's outputs are
     checked too, and those of a call after the samples. `pause` is called before and after what is timed, which includes
     the set-up if the job has `cold_start`; `tell_first_call` is called after the first call.
     """
@@ -150,6 +150,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     staged = device.staging_arrays(inputs, pinned=job.phase_passes > 0)
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
+    # The inputs as they were at the beginning of the round, to see whether a run changes them; empty if not compared.
     intact = staged if is_compared and staged is not inputs else {}
 
     def begin_round(round):
@@ -338,7 +339,7 @@ def is_converged(samples, target):
 def time_phases(device, parts, reset, flush, job):
     """{"phases": [{phase: seconds}, ...]}, timed in separate passes; on ranks also `by_rank`, the seconds by rank.
 
-    `parts` are lists of (phase, function). Each part starts with the caches in the state of a timed call.
+    `parts` are lists of (phase, function), such as those of the untimed preparation. Each part starts with the caches in the state of a timed call.
     """
     passes, by_rank = [], []
     for _ in range(job.phase_passes):

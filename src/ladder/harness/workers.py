@@ -22,7 +22,11 @@ START_TIMEOUT, EXIT_TIMEOUT, TERM_TIMEOUT = 300, 60, 5
 
 
 class Worker:
-    """A started worker process and its pipes; the words of `profiler`, if any, precede its command."""
+    """A started worker process and its pipes.
+
+    The words of `profiler`, a command line, precede its own. A launched worker is a launcher, such as mpiexec, whose
+    ranks are the workers.
+    """
 
     def __init__(self, case, protocol, data=None, reference=None, launcher=None, prelude=(), profiler=()):
         self.case, self.device = case, devices.of(case)

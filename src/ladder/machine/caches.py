@@ -73,7 +73,7 @@ def flusher(cpus: Sequence[int], processes: int = 1) -> Callable[[], None]:
     """
     import numpy as np  # here, because most commands only read the caches' sizes
 
-    part = max(CALLER_BYTES, 2 * last_level()) // processes
+    part = max(CALLER_BYTES, 2 * last_level()) // processes  # bytes, as all that follow, of this process
     caller_part = min(part, CALLER_BYTES) if cpus else part
     thread_bytes = 2 * largest_l2() + (part - caller_part) // max(1, len(cpus))
     threads = [ThreadPoolExecutor(1, initializer=os.sched_setaffinity, initargs=(0, {cpu})) for cpu in cpus]

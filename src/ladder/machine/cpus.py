@@ -18,7 +18,7 @@ NODES = Path("/sys/devices/system/node")
 
 
 def cores() -> int:
-    """The number of CPUs that its affinity and its control groups' quota, rounded down, let this process use; min 1."""
+    """The number of CPUs that this process may use, at least 1: by affinity and by quota, rounded down."""
     affinity, quota = len(os.sched_getaffinity(0)), control_groups.quota()
     return affinity if quota is None else max(1, min(affinity, math.floor(quota)))
 

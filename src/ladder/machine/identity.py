@@ -17,7 +17,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
-def host() -> str:
+def host_digest() -> str:
     """The digest of this host, which changes at each boot."""
     parts = [platform.node()]
     for path in ID_FILES:
@@ -26,7 +26,7 @@ def host() -> str:
     return digest("\n".join(parts))
 
 
-def gpus(threads: Mapping[str, Any]) -> list[str]:
-    """The digests of the GPUs of a process, sorted, from what it reports of its threads; empty on a host."""
-    processes = [threads, *threads.get("ranks", ())]
-    return sorted({digest(process["gpu"]["uuid"]) for process in processes if "gpu" in process})
+def gpu_digests(threads: Mapping[str, Any]) -> list[str]:
+    """The sorted digests of the GPUs of a process and its ranks, from what `Host.read_threads` returned there."""
+    ranks = [threads, *threads.get("ranks", ())]
+    return sorted({digest(rank["gpu"]["uuid"]) for rank in ranks if "gpu" in rank})

@@ -126,7 +126,7 @@ def is_at_limit(error: Exception) -> bool:
 
 def can_start_thread() -> bool:
     """Whether the system lets this process start a thread now."""
-    thread = threading.Thread(target=int)
+    thread = threading.Thread(target=int)  # `int()` does nothing
     try:
         thread.start()
     except RuntimeError:

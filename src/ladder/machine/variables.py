@@ -32,7 +32,6 @@ RUNTIME_PREFIXES = (
     "MALLOC_ GLIBC_ JEMALLOC_ TCMALLOC_ MIMALLOC_ LD_ PYTHON"
 ).split()
 NODES_VARIABLE = "LADDER_NODES"
-NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # The prefixes of variables that a record omits: private, without effect on the measurement, or recorded elsewhere.
 OMITTED_PREFIXES = (
     "PATH",

@@ -1,7 +1,7 @@
 """Verdicts of stored samples as text for a terminal and as JSON."""
 
 from ladder.errors import pluralize
-from ladder.harness.comparison import answer, detectable_sentence
+from ladder.harness.comparison import detectable_sentence, verdict_clause
 from ladder.quantities import seconds
 from ladder.report import ratios
 from ladder.report.ranking_text import entry_document, interval
@@ -42,7 +42,7 @@ def conclusion(stored_verdict):
         return
     interval_words = f", 99 % interval {ends[0]} to {ends[1]}" if ends else ""
     yield (
-        f"{answer(stored_verdict.verdict)}: A takes {value} times as long as B{interval_words} "
+        f"{verdict_clause(stored_verdict.verdict)}: A takes {value} times as long as B{interval_words} "
         f"({pluralize(len(stored_verdict.campaigns), 'campaign')}: {', '.join(stored_verdict.campaigns)})."
     )
     if stored_verdict.verdict.detectable < ratios.MAX_PRINTED_CHANGE:

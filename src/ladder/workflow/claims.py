@@ -36,7 +36,7 @@ class Claims:
         """The facts that must be the same in a campaign that is continued."""
         source = revision.current()
         gpus = sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus())
-        return {"machine": self.study.machines[0], "host": identity.host(), "gpus": gpus} | source
+        return {"machine": self.study.machines[0], "host": identity.host_digest(), "gpus": gpus} | source
 
     @functools.cached_property
     @end_run_on_mistake()

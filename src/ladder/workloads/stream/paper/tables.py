@@ -39,7 +39,9 @@ def gpu_ceilings(study):
     groups |= {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]}
     measured = machine_rows(study, gpu_cells)
     models = {gpu["name"] for name, _ in measured for gpu in study.for_machine(name).description.get("gpus", [])}
-    promised = [data_sheet_row(model, data_sheets.GPUS[model]) for model in sorted(models & set(data_sheets.GPUS))]
+    promised = [
+        data_sheet_row(model, data_sheets.PEAK_RATES[model]) for model in sorted(models & set(data_sheets.PEAK_RATES))
+    ]
     return table([[code(name), *cells] for name, cells in measured] + promised, 0.15, groups)
 
 
