@@ -64,7 +64,7 @@ NOT_AFFECTING = [
     ("machine/description.py", "def describe()", "def describe(unused=0)"),
     ("records/record.py", "def write(", "def write(unused=0, *"),
     ("planning/plan.py", "def skip_reason(", "def skip_reason(unused=0, *"),
-    ("catalogue/imports.py", "def reachable(", "def reachable(unused=0, *"),
+    ("catalogue/imports.py", "def reachable_nodes(", "def reachable_nodes(unused=0, *"),
     ("workloads/gemm/paper/__init__.py", '"""', '"""Other words. '),
     ("harness/worker.py", '"""The worker', '"""This is the worker'),
     ("harness/worker.py", "\n\ndef main", "\n\n# A comment.\ndef main"),

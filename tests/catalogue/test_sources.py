@@ -76,7 +76,7 @@ def test_every_way_to_import_is_followed(folder, line, modules):
     expected = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
     case = Case("gemm", "mine", GEMM, {})
     assert {path.stem for path in sources.code_paths(case) if path.parent == folder} == expected
-    nodes = imports.reachable("ladder.workloads.gemm.mine")
+    nodes = imports.reachable_nodes("ladder.workloads.gemm.mine")
     assert {node.path.stem for node in nodes if node.path.parent == folder} == expected
 
 
@@ -103,7 +103,9 @@ def test_every_way_to_import_is_followed(folder, line, modules):
 )
 def test_a_definition_is_followed_if_a_name_refers_to_it(folder, text, follows):
     (folder / "mine.py").write_text(f"{text}\n")
-    nodes = [node for node in imports.reachable("ladder.workloads.gemm.mine") if isinstance(node, imports.Definition)]
+    nodes = [
+        node for node in imports.reachable_nodes("ladder.workloads.gemm.mine") if isinstance(node, imports.Definition)
+    ]
     assert ("LadderError" in {name for node in nodes for name in syntax.bound_names(node.node)}) == follows
 
 
@@ -149,7 +151,7 @@ def test_the_harness_of_every_measurement_counts():
     roots = [*sources.HARNESS, "ladder.devices.host", *sources.roots_of(case)]
     names = {
         f"{node.path.stem}.{name}"
-        for node in imports.reachable(*roots)
+        for node in imports.reachable_nodes(*roots)
         if isinstance(node, imports.Definition)
         for name in syntax.bound_names(node.node)
     }
@@ -235,7 +237,7 @@ def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
     def reachable_code(argument):
         sources.clear_caches()
         (folder / "mine.py").write_text(f"from ladder import errors\ndef run({argument}):\n    return 1\n")
-        return sources.digest("ladder.workloads.gemm.mine"), len(imports.reachable("ladder.workloads.gemm.mine"))
+        return sources.digest("ladder.workloads.gemm.mine"), len(imports.reachable_nodes("ladder.workloads.gemm.mine"))
 
     digests, nodes = zip(*map(reachable_code, ("x", "x: int", "x: errors.LadderError")), strict=True)
     assert len(set(digests)) == 3

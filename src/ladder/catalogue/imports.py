@@ -41,8 +41,8 @@ DESCRIPTIVE_CONSTANTS = {"RUNGS", "CEILING", "SENSITIVITY"}
 
 
 def fingerprint(*roots: str) -> tuple[str, set[Path]]:
-    """A short digest of everything that roots depend on (see `reachable`), and the set of the files that hold it."""
-    nodes = reachable(*roots)
+    """A short digest of everything that roots depend on (see `reachable_nodes`), and the set of its files."""
+    nodes = reachable_nodes(*roots)
     digests = sorted(node.digest for node in nodes)
     return hashlib.sha256("".join(digests).encode()).hexdigest()[:16], {node.path for node in nodes}
 
@@ -59,7 +59,7 @@ def files_of_workloads(*roots: str) -> tuple[list[str], set[Path]]:
     return list(map(str, sorted(paths))), paths
 
 
-def reachable(*roots: str) -> set[Node]:
+def reachable_nodes(*roots: str) -> set[Node]:
     """The modules, definitions and native sources that roots depend on.
 
     A root is the name of a module, which counts as a whole, or `module:name`. Raises LadderError if it doesn't exist.
@@ -72,7 +72,7 @@ def reachable(*roots: str) -> set[Node]:
             attribute and attribute not in {**module.definitions_by_name, **module.imported_names}
         ):
             raise LadderError(f"{root.replace(':', '.')}, whose imports are to be followed, doesn't exist.")
-        pending += targets(f"{name}.{attribute}") if attribute else [module]
+        pending += resolve(f"{name}.{attribute}") if attribute else [module]
     while pending:
         node = pending.pop()
         if node not in visited:
@@ -87,10 +87,11 @@ def module_path(name: str) -> Path | None:
 
 
 @functools.cache
-def path_in(package_folder: Path, roots: tuple[Path, ...], name: str) -> Path | None:
+def path_in(package_folder: Path, workload_roots: tuple[Path, ...], name: str) -> Path | None:
+    """As `module_path`, in these folders, by which the result is cached."""
     match name.split("."):
         case ["ladder", "workloads", workload, *submodules]:
-            folders = [root / workload for root in roots]
+            folders = [root / workload for root in workload_roots]
         case ["ladder", *submodules]:
             folders = [package_folder]
         case _:
@@ -114,7 +115,7 @@ def read(name: str, path: Path) -> Module:
     return Module(name, path)
 
 
-def targets(name: str, is_used: bool = True) -> list[Node]:
+def resolve(name: str, is_used: bool = True) -> list[Node]:
     """What a dotted name refers to: definitions or a whole module, and the unnamed statements of its packages.
 
     Of a module that is only imported, with `is_used` False, only unnamed statements count, unless it is a workload's.
@@ -136,7 +137,7 @@ def targets(name: str, is_used: bool = True) -> list[Node]:
     if attribute in module.definitions_by_name:
         return [*unnamed, *module.definitions_by_name[attribute]]
     if attribute in module.imported_names:
-        return [*unnamed, *targets(module.imported_names[attribute], is_used)]
+        return [*unnamed, *resolve(module.imported_names[attribute], is_used)]
     return [*unnamed, module] if is_used else unnamed
 
 
@@ -185,7 +186,7 @@ class Module:
     @functools.cached_property
     def references(self) -> list[Node]:
         """Everything that the module as a whole depends on."""
-        imported = [target for name in self.imported_names.values() for target in targets(name, is_used=False)]
+        imported = [target for name in self.imported_names.values() for target in resolve(name, is_used=False)]
         return [*self.definitions, *imported, *(native_sources.of_module(self.path) if self.is_workload else ())]
 
     @property
@@ -218,7 +219,7 @@ class Definition:
     @functools.cached_property
     def references(self) -> list[Node]:
         """What the statement refers to, in order."""
-        return [target for name, is_used in self.normal_form.names for target in targets(name, is_used)]
+        return [target for name, is_used in self.normal_form.references for target in resolve(name, is_used)]
 
     @functools.cached_property
     def digest(self) -> str:

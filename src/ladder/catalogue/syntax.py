@@ -102,24 +102,25 @@ def dump(tree: ast.AST) -> str:
 class Normaliser(ast.NodeTransformer):
     """The normal form of a statement: without docstrings, and with the names that it uses from ladder without modules.
 
-    `text` is the syntax tree in this form. `names` are the statement's references in order, each (dotted name, whether
-    it is used and not only imported): names that the `module` binds or imports, imports inside the statement, and
-    strings that are a module's dotted name, but no local names and none in annotations of functions. `find(name)` is
-    the module of a dotted name, or None. The statement is modified.
+    `text` is the syntax tree in this form. `references` are what the statement refers to, in order, each (dotted name,
+    whether it is used and not only imported): names that the `module` binds or imports, imports inside the statement,
+    and strings that are a module's dotted name, but no local names and none in annotations of functions. `find(name)`
+    is the module of a dotted name, or None. The statement is modified.
     """
 
     def __init__(self, node: ast.stmt, module: Module, find: Callable[[str], Any]) -> None:
         self.module, self.find = module, find
+        # {name: dotted name in ladder} of what the statement may use by an import.
         self.origins = module.imported_names | imported_names(node, module.package)
-        self.locals: list[set[str]] = []
-        self.names: list[tuple[str, bool]] = []
+        self.locals: list[set[str]] = []  # the local names of the enclosing scopes, outermost first
+        self.references: list[tuple[str, bool]] = []
         if "*" in self.origins:
-            self.names.append((self.origins["*"], True))
+            self.references.append((self.origins["*"], True))
         self.text = dump(self.visit(node))
 
     def refer(self, name: str, is_used: bool = True) -> str:
         """Record a reference, and return the name that replaces it in the tree."""
-        self.names.append((name, is_used))
+        self.references.append((name, is_used))
         return "module" if self.find(name) else name.rpartition(".")[2]
 
     def dotted_name(self, node: ast.AST) -> str | None:

@@ -162,16 +162,16 @@ class Trial(Declarations):
         self, sizes: Mapping[str, Any], inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]
     ) -> None:
         """Check what `check` returns for two results, of which it must refuse at least one."""
-        scale = wrong_results.scale_of(inputs)
-        for arrays in wrong_results.constant_results(outputs, scale):
+        magnitude = wrong_results.largest_magnitude(inputs)
+        for arrays in wrong_results.constant_results(outputs, magnitude):
             result = self.module.check(dict(sizes), inputs, arrays, 0, None, None, sizes["dtype"])
             self.require_checks(result, 0)
             if not all(item.passed for item in result[0]):
                 return
         self.refuse(
             "check",
-            f"accepts outputs of zeros, and also outputs of {scale:.3g} in every element: at most one can be right. "
-            f"{wrong_results.ADVICE}",
+            f"accepts outputs of zeros, and also outputs of {magnitude:.3g} in every element: at most one can be "
+            f"right. {wrong_results.ADVICE}",
         )
 
     def require_expected(
@@ -190,12 +190,12 @@ class Trial(Declarations):
             self.refuse("expected", f"returns {name!r}, which is no output of `arrays`")
         for name, (shape, dtype) in outputs.items():
             self.require_array_and_bound(name, result[name], tuple(shape))
-            self.require_tight_bound(name, result[name], np.dtype(dtype), wrong_results.scale_of(inputs))
+            self.require_tight_bound(name, result[name], np.dtype(dtype), wrong_results.largest_magnitude(inputs))
 
-    def require_tight_bound(self, name: str, pair: tuple[Any, Any], dtype: np.dtype, scale: float) -> None:
+    def require_tight_bound(self, name: str, pair: tuple[Any, Any], dtype: np.dtype, magnitude: float) -> None:
         """Refuse an expected array whose bound would let a wrong result pass."""
         exact, bound = map(np.asarray, pair)
-        error, description = wrong_results.error_to_refuse(exact, dtype, scale)
+        error, description = wrong_results.error_to_refuse(exact, dtype, magnitude)
         if exact.size and (error <= bound).all():
             self.refuse(
                 "expected",

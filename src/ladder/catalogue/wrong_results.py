@@ -23,32 +23,32 @@ ACCEPTS_WRONG_OUTPUTS = (
 )
 
 
-def scale_of(inputs: Mapping[str, np.ndarray]) -> float:
+def largest_magnitude(inputs: Mapping[str, np.ndarray]) -> float:
     """The largest absolute value of the floating-point inputs; 1 if all are 0 or there are none."""
     float_arrays = [array for array in inputs.values() if array.dtype.kind == "f" and array.size]
     return max((float(np.abs(array).max()) for array in float_arrays), default=0.0) or 1.0
 
 
-def error_to_refuse(exact: np.ndarray, dtype: np.dtype, scale: float) -> tuple[np.ndarray | float, str]:
+def error_to_refuse(exact: np.ndarray, dtype: np.dtype, magnitude: float) -> tuple[np.ndarray | float, str]:
     """The absolute error of a wrong result that a bound must refuse, and a description of that result.
 
-    `exact` has the exact values of an output of this dtype, in float64; `scale` is that of the inputs.
+    `exact` has the exact values of an output of this dtype, in float64; `magnitude` is that of the inputs.
     """
     largest = float(np.abs(exact).max(initial=0.0))
     if dtype.kind in "iu":
         error = 3 * largest + 1
         return error, f"a result that is off by {error:.3g} in every element"
-    if largest <= MAX_NOISE * scale:
-        return scale, f"a result that is off by {scale:.3g} in every element"
+    if largest <= MAX_NOISE * magnitude:
+        return magnitude, f"a result that is off by {magnitude:.3g} in every element"
     return np.abs(exact), "a result that is wrong by a factor of 2, and one of zeros"
 
 
-def constant_results(outputs: Mapping[str, tuple], scale: float) -> Iterable[dict[str, np.ndarray]]:
+def constant_results(outputs: Mapping[str, tuple], magnitude: float) -> Iterable[dict[str, np.ndarray]]:
     """Two results, {output: array}, of which at most one can be correct: zeros, and the largest value of the inputs."""
     yield {name: np.zeros(shape, dtype) for name, (shape, dtype) in outputs.items()}
     arrays = {name: np.zeros(shape, dtype) for name, (shape, dtype) in outputs.items()}
     for array in arrays.values():
-        array[...] = scale if array.dtype.kind == "f" else min(math.ceil(scale), np.iinfo(array.dtype).max)
+        array[...] = magnitude if array.dtype.kind == "f" else min(math.ceil(magnitude), np.iinfo(array.dtype).max)
     yield arrays
 
 

@@ -25,8 +25,8 @@ extern "C" __global__ void spin(long long nanoseconds) {
 }
 """
 # A variant is refused if the GPU keeps working after the end of a run for more than MAX_EXTRA_SECONDS plus
-# MAX_EXTRA_SHARE of the run's time, in each of at least MIN_RUNS runs during at least MIN_SECONDS. Delays by a busy host,
-# or by the driver, which cleans up after many launches or a large graph, end earlier; work left behind recurs.
+# MAX_EXTRA_SHARE of the run's time, in each of at least MIN_RUNS runs during at least MIN_SECONDS. Delays by a busy
+# host, or by the driver, which cleans up after many launches or a large graph, end earlier; work left behind recurs.
 MAX_EXTRA_SECONDS, MAX_EXTRA_SHARE, MIN_RUNS, MIN_SECONDS = 50e-6, 0.005, 10, 0.5
 OVERHEAD_RUNS = 101  # measurements; an overhead of the clock is their median
 

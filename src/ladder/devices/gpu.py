@@ -148,8 +148,9 @@ def repeat(
 ) -> tuple[float | None, int, float]:
     """Repeat `run` for `seconds`, then until the counter changes; `broadcast` passes the first rank's decisions to all.
 
-    The time and the counter are read after each `batch` of runs. Returns the counter's value (None if it never changed), the number of runs, and the mean seconds per run. The mean
-    excludes runs after the first reading of the counter, because the GPU idles for milliseconds during a reading.
+    The time and the counter are read after each `batch` of runs. Returns the counter's value (None if it never
+    changed), the number of runs, and the mean seconds per run. The mean excludes runs after the first reading of the
+    counter, because the GPU idles for milliseconds during a reading.
     """
     start, runs, previous_value, sustained = time.monotonic(), 0, None, 0.0
     while True:

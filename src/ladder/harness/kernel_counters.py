@@ -58,7 +58,7 @@ class KernelCounters:
 
 
 @contextlib.contextmanager
-def started_worker(case, files, samples, seconds, profiler=()):
+def ready_worker(case, files, samples, seconds, profiler=()):
     """A context with a ready worker, which will take at most `samples` samples within `seconds`."""
     # The required number exceeds the maximum, so the convergence of the median is never computed.
     counts = {"processes": 1, "samples": samples + 1, "least": 1, "most": samples, "phase_passes": 0}
@@ -80,7 +80,7 @@ def count_by_ncu(case, files, ncu):
         log = Path(folder, "counters.csv")
         metrics = ",".join([TIME, ISSUE, *PIPES, *MEMORIES, STALLS_REGEX])
         limits = ["--metrics", metrics, "--log-file", str(log), "--launch-count", str(MAX_LAUNCHES)]
-        with started_worker(case, files, samples=1, seconds=1.0, profiler=[ncu, *OPTIONS, *limits]) as worker:
+        with ready_worker(case, files, samples=1, seconds=1.0, profiler=[ncu, *OPTIONS, *limits]) as worker:
             worker.go(leases)
             worker.ends_within(60)
         return parse(log.read_text(encoding="utf-8", errors="replace") if log.exists() else "")

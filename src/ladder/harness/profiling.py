@@ -15,7 +15,7 @@ from ladder import devices
 from ladder.catalogue import soundness
 from ladder.errors import LadderError
 from ladder.harness import kernel_counters
-from ladder.harness.kernel_counters import started_worker
+from ladder.harness.kernel_counters import ready_worker
 from ladder.harness.leases import hold_machine, lease_devices
 from ladder.harness.preconditions import require_preconditions
 
@@ -62,7 +62,7 @@ def find_profiler(tool, case, files):
 
 def count_by_perf(case, files, path, log, leases):
     """Attach perf to a worker while it sets up and takes samples for three seconds."""
-    with started_worker(case, files, samples=10**5, seconds=3.0) as worker:
+    with ready_worker(case, files, samples=10**5, seconds=3.0) as worker:
         worker.prepare(leases)
         worker.wait_paused()
         command = [path, "stat", "-x", ";", "-o", str(log), "-e", ",".join(EVENTS), "-p", str(worker.process.pid)]

@@ -47,7 +47,7 @@ class Limits:
     """How long a ranking measures.
 
     A process takes `samples` samples, or fewer, but at least three, once they have taken `seconds`. Each case gets at
-    most `most_processes`. The target is to detect a relative difference of `detect`, and ends measuring only once each
+    most `most_processes`. Measuring ends once a relative difference of `detect`, the target, would be detected and each
     case has `processes`; `cap` is the maximum number of seconds, except for the first VERDICT_PROCESSES turns.
     """
 
@@ -73,7 +73,7 @@ class Ranking:
 
     All cases are compared with `baseline`, which is None while a sweep tries its combinations; if it fails, the next
     case takes its place. `labels` are the cases' names in messages, `ceilings` those of this machine or None, which no
-    sample may beat, `warnings` has sentences on other sizes at which cases failed, and `end_reason` says why measuring
+    sample may beat, `warnings` is {case: sentence} on other sizes at which cases failed, and `end_reason` says why measuring
     ended, once it has.
     """
 

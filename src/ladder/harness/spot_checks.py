@@ -27,8 +27,8 @@ def warnings(cases, new_worker, leases, launcher, say):
         say(f"Checks {case.workload}/{case.variant} untimed at {differences(case, small_case)}, too.")
         try:
             for group in turns.group_processes([(0, small_case)], launcher, turns.free_bytes()):
-                jobs, results, wall_seconds = {small_case: ({}, None)}, {small_case: []}, {small_case: 0.0}
-                turns.measure_groups([group], jobs, new_worker, leases, results, wall_seconds)
+                files, results, wall_seconds = {small_case: ({}, None)}, {small_case: []}, {small_case: 0.0}
+                turns.measure_groups([group], files, new_worker, leases, results, wall_seconds)
         except turns.CaseError as error:
             sentences[case] = f"An untimed check at {differences(case, small_case)} failed: {error.reason}"
     return sentences

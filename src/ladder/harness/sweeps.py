@@ -29,9 +29,9 @@ def explore(ranking, files, progress, launcher=None, budget=None):
         rank(ranking, files, progress, launcher)
         return
     cases, deadline = ranking.remaining, time.monotonic() + budget
-    order, started_cases = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
-    for start in range(0, len(order), cpus.cores()):
-        batch = replace(ranking, cases=order[start : start + cpus.cores()])
+    shuffled_cases, started_cases = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
+    for start in range(0, len(shuffled_cases), cpus.cores()):
+        batch = replace(ranking, cases=shuffled_cases[start : start + cpus.cores()])
         started_cases.update(batch.cases)
         try:
             rank(batch, files, progress, launcher)

@@ -32,16 +32,16 @@ MEMORY_FACTOR = 4
 ENERGY_TURNS = 3
 
 
-def measure_in_turns(jobs, protocol, campaign, machine, root, granted_cores=None, launcher=None, prelude=()):
+def measure_in_turns(files, protocol, campaign, machine, root, granted_cores=None, launcher=None, prelude=()):
     """Measure cases and write their records below `root`. Raises LadderError, and writes none, if anything is wrong.
 
-    `jobs` is {case: (paths of data, path of the reference)}; the other arguments are those of `measure.measure`. The
+    `files` is {case: (paths of data, path of the reference)}; the other arguments are those of `measure.measure`. The
     protocol's `processes` is the number of turns.
     """
     machine_description = description.describe()
     kinds.require_published_kind(machine, machine_description)
-    cases = list(jobs)
-    for case, (_, reference) in jobs.items():
+    cases = list(files)
+    for case, (_, reference) in files.items():
         name_case_in_errors(case, partial(require_granted, case, granted_cores))
         soundness.require_sound(case)
         require_preconditions(case, reference)
@@ -60,7 +60,7 @@ def measure_in_turns(jobs, protocol, campaign, machine, root, granted_cores=None
             processes = turn_order(cases, protocol["processes"])
             groups = group_processes(processes, launcher, max_bytes, granted_cores)
             must_start_alone = partial(starts_alone, launcher=launcher)
-            stage_seconds = measure_groups(groups, jobs, new_worker, leases, results, wall_seconds, must_start_alone)
+            stage_seconds = measure_groups(groups, files, new_worker, leases, results, wall_seconds, must_start_alone)
             clocks_after = clocks()
     seconds = ", ".join(f"{name} {value:.1f}" for name, value in stage_seconds.items())
     count = sum(map(len, results.values()))
@@ -125,12 +125,12 @@ def free_bytes():
     return min([psutil.virtual_memory().available, *gpus])
 
 
-def measure_groups(groups, jobs, new_worker, leases, results, wall_seconds, must_start_alone=lambda case: True):
+def measure_groups(groups, files, new_worker, leases, results, wall_seconds, must_start_alone=lambda case: True):
     """Measure a process of each (turn, case) of groups, and append what it returns to the results of its case.
 
     The processes of a group prepare at once, are timed one by one, and then check at once; meanwhile those of the next
     group start and prepare, unless `must_start_alone(case)` is true for one. None does anything while one is timed.
-    `new_worker` starts the worker of a turn and a case, as `start_worker` does; `jobs` is that of `measure_in_turns`.
+    `new_worker` starts the worker of a turn and a case, as `start_worker` does; `files` is that of `measure_in_turns`.
     Adds the seconds of timing to `wall_seconds`, {case: seconds}, and returns the seconds by stage.
     """
     checking_workers, preparing_workers = [], []  # each (case, Worker)
@@ -141,7 +141,7 @@ def measure_groups(groups, jobs, new_worker, leases, results, wall_seconds, must
                 collect_results(checking_workers, results)
                 checking_workers = []
             for turn, case in group:
-                preparing_workers.append((case, new_worker(turn, case, *jobs[case])))
+                preparing_workers.append((case, new_worker(turn, case, *files[case])))
             for case, worker in preparing_workers:
                 name_case_in_errors(case, worker.wait_ready)
             stages.end("starting")

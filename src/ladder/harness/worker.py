@@ -134,9 +134,10 @@ def report_crash(send, error, path):
 def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=lambda: None):
     """Set up, time the first call, sample, time the phases, check; returns a dict for JSON, with times in seconds.
 
-    `job` holds the keys of `Worker.job`. A round is a run on its own inputs. All rounds are checked; only round 0 is timed. The first call's outputs are
-    checked too, and those of a call after the samples. `pause` is called before and after what is timed, which includes
-    the set-up if the job has `cold_start`; `tell_first_call` is called after the first call.
+    `job` has the keys of `Worker.job` as attributes. A round is a run on its own inputs. All rounds are checked; only
+    round 0 is timed. The first call's outputs are checked too, and those of a call after the samples. `pause` is called
+    before and after what is timed, which includes the set-up if the job has `cold_start`; `tell_first_call` is called
+    after the first call.
     """
     start = time.perf_counter()
     device = devices.load(variant.DEVICE)
@@ -339,7 +340,8 @@ def is_converged(samples, target):
 def time_phases(device, parts, reset, flush, job):
     """{"phases": [{phase: seconds}, ...]}, timed in separate passes; on ranks also `by_rank`, the seconds by rank.
 
-    `parts` are lists of (phase, function), such as those of the untimed preparation. Each part starts with the caches in the state of a timed call.
+    `parts` are lists of (phase, function): of the preparation, of the run and of the copies. Each part starts with the
+    caches in the state of a timed call.
     """
     passes, by_rank = [], []
     for _ in range(job.phase_passes):

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from ladder.machine import processes, variables
 
-TIMEOUT = 60  # seconds that a program has to tell its version
+TIMEOUT = 60  # seconds that a command has to print its version
 RELEASE = re.compile(r"release ([0-9.]+)")  # in what nvcc prints
-# Programs and expressions in Python that tell a version; what isn't installed has none.
-PROGRAMS = {"gcc": ["gcc", "-dumpfullversion"], "nvcc": ["nvcc", "--version"]}
-EXPRESSIONS = {
+# Commands, and statements in Python, that print a version; what isn't installed has none.
+COMMANDS = {"gcc": ["gcc", "-dumpfullversion"], "nvcc": ["nvcc", "--version"]}
+STATEMENTS = {
     "CUDA runtime": "import cupy; print(cupy.cuda.runtime.runtimeGetVersion())",
     "CUDA driver": "import cupy; print(cupy.cuda.runtime.driverGetVersion())",
     "NVRTC": "import cupy; print(*cupy.cuda.nvrtc.getVersion(), sep='.')",
@@ -28,7 +28,7 @@ EXPRESSIONS = {
 
 def versions() -> dict[str, str]:
     """{name: version} of what is installed."""
-    commands = PROGRAMS | {name: [sys.executable, "-c", code] for name, code in EXPRESSIONS.items()}
+    commands = COMMANDS | {name: [sys.executable, "-c", code] for name, code in STATEMENTS.items()}
     outputs = {name: output_of(command) for name, command in commands.items()}
     return {name: output for name, output in outputs.items() if output}
 
