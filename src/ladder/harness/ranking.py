@@ -73,8 +73,8 @@ class Ranking:
 
     All cases are compared with `baseline`, which is None while a sweep tries its combinations; if it fails, the next
     case takes its place. `labels` are the cases' names in messages, `ceilings` those of this machine or None, which no
-    sample may beat, `warnings` is {case: sentence} on other sizes at which cases failed, and `end_reason` says why measuring
-    ended, once it has.
+    sample may beat, `warnings` is {case: sentence} on other sizes at which cases failed, and `end_reason` says why
+    measuring ended, once it has.
     """
 
     cases: list
