@@ -29,7 +29,7 @@ def numbers_of_code():
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
     assert rungs[: len(at_o2)] == at_o2, "the first ones"
     assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE
-    first, *_ = splits.WAYS
+    first, *_ = splits.CALLS
     return {
         "backprop_host": [MEDIAN],
         "backprop_variations": [str(backprop_lines.KERNELS["block"]), RATIO],
