@@ -24,7 +24,7 @@ MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
 METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
-# Ways to draw on several GPUs.
+# Ways to draw on several GPUs, {words: key of LINES}.
 WAYS = {
     "threads": "host-threads",
     "threads, a graph each": "graph",
