@@ -73,7 +73,7 @@ def earlier_gpu(chapter):
 
 
 def time_cells(seconds, unit):
-    """Cells of times as multiples of `unit` seconds, with the first time over each; times above 1000 keep all digits."""
+    """Cells of times as multiples of `unit` seconds, with the first time over each; above 1000 with all digits."""
     first, cells = seconds[0], []
     for time in seconds:
         text = time and (str(time) if time > 1000 else digits(time / unit))
