@@ -125,11 +125,11 @@ def gpu(study):
             first = case.iloc[0]
             tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
             float32_case = where(rows, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
-            words = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
+            label = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
             cells = [cell for dtype_case in (case, float32_case) for cell in rate_cells(study, machine, dtype_case)]
-            groups[-1].append([f"${n} \\times {m}$", words, *cells])
-    cells = ["time", "GB/s", "share"]
-    head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
+            groups[-1].append([f"${n} \\times {m}$", label, *cells])
+    heads = ["time", "GB/s", "share"]
+    head = latex.group_head(["Matrix", "Variant, block"], {"float64": heads, "float32": heads})
     return latex.table("rlrrrrrr", head, insert_rules(groups))
 
 

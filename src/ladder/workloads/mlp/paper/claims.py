@@ -91,14 +91,14 @@ def claim(key, words, slower, faster, cause=None, **options):
     return Claim(key, words, slower, faster, needs="both", cause=cause, **options)
 
 
-GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
+GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")  # GPU: an option of claims about it
 WITH_LOOPS, WITH_BLAS = ({"product": name, "place": "2.2.5"} for name in ("openmp", "blas"))
 ON_ONE_THREAD, ON_PEAK = ([deep_net(name, count) for name in ("openmp", "blas")] for count in (1, PEAK))
 OPENMP, BLAS = ON_PEAK
 NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in KERNELS)
 COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
 CUBLAS_WORDS, OPENBLAS_WORDS = "cuBLAS over `cuda_shared`, both with copies", "OpenBLAS over `cuda_shared` with copies"
-no_copy = partial(Cause, "without copies:")
+no_copy = partial(Cause, "without copies:")  # for claims about trainings with copies
 SHARED_CAUSE = cause_by_form(deep_launches("cuda_naive"), deep_launches("cuda_shared"))
 EARLIER_CLAIMS = [
     *(threads_claim(f"falls/{form}", f"`{form}` falls with threads", 1, KNEE, form) for form in FORMS.values()),
