@@ -50,11 +50,11 @@ def training_sizes(study, column):
 
 def accuracies(study, dtype):
     """The accuracies at which the trainings end, as the predicate of a sentence."""
-    final = [percent(value, 4) for value in values(where(last_epochs(study), dtype=dtype), "accuracy")]
-    if not final:
+    percentages = [percent(value, 4) for value in values(where(last_epochs(study), dtype=dtype), "accuracy")]
+    if not percentages:
         raise NotMeasured("have no measurement")
-    span = f"end at accuracies from {final[0]} to {final[-1]}"
-    return f"all end at an accuracy of {final[0]}" if final[0] == final[-1] else span
+    span = f"end at accuracies from {percentages[0]} to {percentages[-1]}"
+    return f"all end at an accuracy of {percentages[0]}" if percentages[0] == percentages[-1] else span
 
 
 def worst_loss(study, dtype):
