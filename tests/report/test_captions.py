@@ -41,7 +41,7 @@ def numbers_of_code():
         "gemm_roofline": [MEDIAN],
         "gemv_phases": [MEDIAN, "fifth"],
         "gemv_scaling": [MEDIAN],
-        "gemv_waterfall": [WORDS[1 + gemv_model.COPIES], RATIO],
+        "gemv_waterfall": [WORDS[1 + gemv_model.COPY_ACCESSES], RATIO],
         "mlp_methods": [MEDIAN, "fifth"],
         "mlp_sample_digits": [WORDS[sample_digits.IMAGES_PER_DIGIT]],
         "mlp_threads": [MEDIAN],
