@@ -40,12 +40,12 @@ DEFAULTS = {
     "cuda": {"same": 30, "planted": 3, "pairs": 2, "min_pairs": 4},
 }
 # Fifty samples take 35 ms, little compared with the start of a process, and cover more of a machine's noise than ten.
-SAMPLES = 50
+SAMPLES = 50  # of a process
 REQUIRED_SHARE = 0.95  # of the comparisons of equal cases
 
 
-def outcome(verdict):
-    """How the verdict judges a planted slowdown."""
+def detection(verdict):
+    """Whether a planted slowdown was found, in words."""
     if verdict.outcome == "slower":
         return "found"
     if verdict.outcome == "faster":
@@ -53,10 +53,10 @@ def outcome(verdict):
     return "undecidable" if verdict.detectable > SLOWDOWN_PERCENT / 100 else "missed though detectable"
 
 
-def verdicts(a, b, count, **limits):
-    """Yield the verdicts of `count` comparisons and print each; `limits` are arguments of `compare_cases`."""
+def compare_repeatedly(a, b, count, **options):
+    """Yield the verdicts of `count` comparisons and print each; `options` are arguments of `compare_cases`."""
     for i in range(1, count + 1):
-        comparison = compare_cases(a, b, samples=SAMPLES, **limits)
+        comparison = compare_cases(a, b, samples=SAMPLES, **options)
         verdict = comparison.verdict
         print(
             f"{i:4} {verdict.outcome:10} {verdict.ratio:.4f} [{verdict.low:.4f}, {verdict.high:.4f}], "
@@ -85,21 +85,23 @@ def judge(plain, slower, same, planted, pairs, min_pairs):
     """Run the comparisons, print a summary, and exit with 1 if too many equal cases came out different."""
     start = time.monotonic()
     print(f"The same case twice: {plain.key}")
-    equal_verdicts = list(verdicts(plain, plain, same, min_pairs=pairs, max_pairs=pairs))
+    equal_verdicts = list(compare_repeatedly(plain, plain, same, min_pairs=pairs, max_pairs=pairs))
     print(f"A slowdown of {SLOWDOWN_PERCENT} % planted: {slower.key}")
-    slowed_verdicts = list(verdicts(slower, plain, planted, min_pairs=min_pairs, detect=SLOWDOWN_PERCENT / 100))
+    detect = SLOWDOWN_PERCENT / 100
+    slowed_verdicts = list(compare_repeatedly(slower, plain, planted, min_pairs=min_pairs, detect=detect))
 
-    correct = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in equal_verdicts)
+    correct_count = sum(verdict.outcome in (EQUAL, UNDECIDED) for verdict in equal_verdicts)
     for name, results in (("equal cases", equal_verdicts), ("slowdowns", slowed_verdicts)):
         if results:
             detectable = median(verdict.detectable for verdict in results)
             print(f"{name}: the median comparison detects changes from {100 * detectable:.1f} %")
     print(
-        f"equal cases: {correct} of {len(equal_verdicts)} came out equal or undecided (required: {REQUIRED_SHARE:.0%})"
+        f"equal cases: {correct_count} of {len(equal_verdicts)} came out equal or undecided "
+        f"(required: {REQUIRED_SHARE:.0%})"
     )
-    print(f"slowdowns: {dict(Counter(map(outcome, slowed_verdicts)))}")
+    print(f"slowdowns: {dict(Counter(map(detection, slowed_verdicts)))}")
     print(f"{time.monotonic() - start:.0f} s in all")
-    sys.exit(correct < REQUIRED_SHARE * len(equal_verdicts))
+    sys.exit(correct_count < REQUIRED_SHARE * len(equal_verdicts))
 
 
 if __name__ == "__main__":

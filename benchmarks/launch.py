@@ -22,13 +22,13 @@ from ladder.harness.comparison import parse_key
 from ladder.records import locks
 
 CASE = parse_key("gemm/cuda_shared/form=nn,m=128,n=128,k=96,dtype=float32,source=random,seed=1,cache=warm,block=16")
-LAUNCHES = 200
+LAUNCHES = 200  # of the shorter batch; the other has twice as many
 SLACK = 2  # the GPU's wait before a batch begins, as a multiple of the host's time to queue the batch
 SINGLE_TIMINGS, BATCH_TIMINGS = 500, 20  # timings of a single launch, and of a batch
 MAX_DIFFERENCE = 0.1  # relative
 
 
-def times():
+def product_times():
     """Median seconds of the product: launched alone, by the stopwatch, and in a batch."""
     workload, device = workloads.load(CASE.workload), devices.of(CASE)
     problem = worker.make_problem(workload, CASE, device)
@@ -36,25 +36,26 @@ def times():
     workload.fill(staged, CASE.sizes, 0, None)
     device.upload(staged, problem.inputs)
     run = workloads.load_variant(CASE.workload, CASE.variant).setup(problem, **CASE.tuning)
-    batches = (batch(run, count) for count in (LAUNCHES, 2 * LAUNCHES))
-    few, many = (partial(clock.time_between_events, launches, SLACK * queue_time(launches)) for launches in batches)
-    slope = (median_of(many, BATCH_TIMINGS) - median_of(few, BATCH_TIMINGS)) / LAUNCHES
+    batches = [batch(run, count) for count in (LAUNCHES, 2 * LAUNCHES)]
+    timings = (partial(clock.time_between_events, launch, SLACK * queue_nanoseconds(launch)) for launch in batches)
+    short, long = (median_of(timing, BATCH_TIMINGS) for timing in timings)
+    slope = (long - short) / LAUNCHES  # the time of each further launch
     return median_of(partial(device.stopwatch, run), SINGLE_TIMINGS), slope
 
 
 def batch(run, count):
-    """A function that launches `count` times."""
+    """A function that launches the product `count` times."""
     return lambda: [run() for _ in range(count)]
 
 
-def queue_time(launches):
-    """The longest time in which the host queues these launches, in nanoseconds, after a warm-up."""
-    launches()
-    return int(max(timeit.repeat(launches, cuda.synchronize, number=1, repeat=5)) * 1e9)
+def queue_nanoseconds(launch):
+    """The longest time in which the host queues a batch's launches, after a warm-up."""
+    launch()
+    return int(max(timeit.repeat(launch, cuda.synchronize, number=1, repeat=5)) * 1e9)
 
 
 def median_of(timing, count):
-    """The median of `count` timings, after a warm-up."""
+    """The median of `count` calls of `timing`, which returns seconds, after a warm-up."""
     timing()
     return median(timing() for _ in range(count))
 
@@ -64,14 +65,14 @@ def main():
     try:
         with locks.timing_lock(shared=True), device.lease() as variables:
             os.environ.update(device.environment(1) | variables)
-            alone, repeated = times()
+            single, batched = product_times()
     except LadderError as error:
         sys.exit(f"launch: {error}")
     print(CASE.key)
-    print(f"launched alone, by the stopwatch: {1e6 * alone:.2f} us")
-    print(f"each launch of a batch: {1e6 * repeated:.2f} us")
-    print(f"ratio: {alone / repeated:.3f} (required: within {MAX_DIFFERENCE:.0%} of 1)")
-    sys.exit(abs(alone / repeated - 1) > MAX_DIFFERENCE)
+    print(f"launched alone, by the stopwatch: {1e6 * single:.2f} us")
+    print(f"each launch of a batch: {1e6 * batched:.2f} us")
+    print(f"ratio: {single / batched:.3f} (required: within {MAX_DIFFERENCE:.0%} of 1)")
+    sys.exit(abs(single / batched - 1) > MAX_DIFFERENCE)
 
 
 if __name__ == "__main__":

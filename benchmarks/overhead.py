@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 SNAKEFILE = Path(__file__).parents[1] / "Snakefile"
-FEW_CASES = 4
-MAX_PLANNING, MAX_OVERHEAD = 30.0, 1.5  # seconds
+FEW_CASES = 4  # of the smaller study
+MAX_PLANNING_SECONDS, MAX_OVERHEAD_SECONDS = 30.0, 1.5
 
 
 def configuration(cases):
@@ -35,7 +35,7 @@ def configuration(cases):
     return {"protocol": {"processes": 3, "most_processes": 3}, "experiments": {"small": experiment}}
 
 
-def snakemake(folder, cases, *options):
+def run_seconds(folder, cases, *options):
     """Seconds of a run of the pipeline on `cases` cases, in an empty folder."""
     config = folder / "config/config.yaml"
     config.parent.mkdir(parents=True, exist_ok=True)
@@ -52,8 +52,8 @@ def snakemake(folder, cases, *options):
 def record_seconds(folder):
     """Seconds in a study's records: inside the measurements, and from starting workers to ending them."""
     records = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("results/records/**/*.json")]
-    measuring = sum(process["total"] for record in records for process in record["processes"])
-    return measuring, sum(record["wall"] for record in records)
+    measurement = sum(process["total"] for record in records for process in record["processes"])
+    return measurement, sum(record["wall"] for record in records)
 
 
 def main():
@@ -63,19 +63,20 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folders = [Path(temporary) / name for name in ("plan", "warm", "few", "many")]
-        planning = snakemake(folders[0], options.cases, "--dry-run")
-        print(f"planning {options.cases} cases: {planning:.1f} s (at most {MAX_PLANNING:.0f} s)", flush=True)
-        snakemake(folders[1], 1)
-        few, many = snakemake(folders[2], FEW_CASES), snakemake(folders[3], FEW_CASES + options.jobs)
-        (measuring_few, wall_few), (measuring_many, wall_many) = record_seconds(folders[2]), record_seconds(folders[3])
+        planning = run_seconds(folders[0], options.cases, "--dry-run")
+        print(f"planning {options.cases} cases: {planning:.1f} s (at most {MAX_PLANNING_SECONDS:.0f} s)", flush=True)
+        run_seconds(folders[1], 1)  # warms the caches
+        few, many = run_seconds(folders[2], FEW_CASES), run_seconds(folders[3], FEW_CASES + options.jobs)
+        (measured_few, wall_few), (measured_many, wall_many) = record_seconds(folders[2]), record_seconds(folders[3])
+    # Seconds per job: in all, inside the measurement, and from starting its workers to ending them.
     job = (many - few) / options.jobs
-    measuring, wall = (measuring_many - measuring_few) / options.jobs, (wall_many - wall_few) / options.jobs
+    measurement, wall = (measured_many - measured_few) / options.jobs, (wall_many - wall_few) / options.jobs
     print(f"a job: {job:.2f} s")
-    print(f"  its measurement, inside three workers:      {measuring:.2f} s")
-    print(f"  starting and ending the workers:            {wall - measuring:.2f} s")
+    print(f"  its measurement, inside three workers:      {measurement:.2f} s")
+    print(f"  starting and ending the workers:            {wall - measurement:.2f} s")
     print(f"  Snakemake, starting `measure`, the record:  {job - wall:.2f} s")
-    print(f"  overhead, all but the measurement:          {job - measuring:.2f} s (at most {MAX_OVERHEAD} s)")
-    sys.exit(planning > MAX_PLANNING or job - measuring > MAX_OVERHEAD)
+    print(f"  overhead, all but the measurement:          {job - measurement:.2f} s (at most {MAX_OVERHEAD_SECONDS} s)")
+    sys.exit(planning > MAX_PLANNING_SECONDS or job - measurement > MAX_OVERHEAD_SECONDS)
 
 
 if __name__ == "__main__":

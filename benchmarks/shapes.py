@@ -63,11 +63,11 @@ class Result(NamedTuple):
     high: float
 
 
-def draw(workload, device, seed, count):
+def draw_shapes(workload, device, seed, count):
     """`count` shapes, drawn from the seed: a list of sizes."""
     generator = np.random.default_rng(seed)
-    kinds = [(form, dtype) for form in FORMS[workload] for dtype in DTYPES]
-    return [draw_shape(generator, workload, device, *kinds[number % len(kinds)]) for number in range(count)]
+    form_types = [(form, dtype) for form in FORMS[workload] for dtype in DTYPES]
+    return [draw_shape(generator, workload, device, *form_types[i % len(form_types)]) for i in range(count)]
 
 
 def draw_shape(generator, workload, device, form, dtype):
@@ -93,13 +93,13 @@ def is_within_limits(workload, device, sides, itemsize):
 def measure(workload, device, sizes, tuning, limits, library=None):
     """The Result of a shape; `tuning` is the library's, `limits` the ranking's. Raises LadderError if that fails."""
     ranking = Ranking(cases := contenders(workload, device, sizes, tuning, library), cases[0], limits)
-    report = Sentences()
+    progress = SentencesOnly()
     with hold_machine(*cases):
-        rank(ranking, {case: case_files.provide(case, report.say) for case in cases}, report)
+        rank(ranking, {case: case_files.provide(case, progress.say) for case in cases}, progress)
     if cases[0] not in ranking.remaining:
         raise LadderError(f"{workload}/{cases[0].variant} can't be measured, so there is nothing to compare with.")
-    best, times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
-    ratio = quotient(ranking.times(cases[0]), times)
+    best, test_times = selection.choose_best({case: ranking.times(case) for case in ranking.remaining[1:]})
+    ratio = quotient(ranking.times(cases[0]), test_times)
     return Result(sizes, best, ratio.value, ratio.low, ratio.high)
 
 
@@ -109,14 +109,14 @@ def contenders(workload, device, sizes, tuning, library=None):
     `tuning` is the library's; the variants have its threads.
     """
     names, default = CONTENDERS[workload, device]
-    shared = {name: value for name, value in tuning.items() if name == "threads"}
+    threads = {name: value for name, value in tuning.items() if name == "threads"}
     library_case = Case(workload, library or default, sizes, tuning, "cold", {})
-    cases = [Case(workload, name, sizes, shared, "cold", {}) for name in names]
-    possible = [case for case in cases if not traits.beyond_limits_reason(case)]
-    return [library_case, *(case for case in possible if traits.precision(case) == traits.precision(library_case))]
+    cases = [Case(workload, name, sizes, threads, "cold", {}) for name in names]
+    within_limits = [case for case in cases if not traits.beyond_limits_reason(case)]
+    return [library_case, *(case for case in within_limits if traits.precision(case) == traits.precision(library_case))]
 
 
-class Sentences(Progress):
+class SentencesOnly(Progress):
     """Progress that prints sentences, but not the state of the ranking."""
 
     def update(self, ranking):
@@ -130,15 +130,15 @@ def geometric_mean(ratios):
     )
 
 
-def classes(sizes):
+def classes_of(sizes):
     """The names of the classes of shapes that a shape belongs to."""
-    names = ("m", "n", "k") if "k" in sizes else ("n", "m")
-    shortest = min(names, key=lambda name: sizes[name])
+    sides = ("m", "n", "k") if "k" in sizes else ("n", "m")
+    shortest = min(sides, key=lambda side: sizes[side])
     yield sizes["dtype"]
     if "form" in sizes:
         yield f"form {sizes['form']}"
     yield f"short {shortest}" if sizes[shortest] <= SHORT_SIDE else "no short side"
-    yield "odd rows" if any(sizes[name] % 2 for name in names[1:]) else "even rows"
+    yield "odd rows" if any(sizes[side] % 2 for side in sides[1:]) else "even rows"
 
 
 def describe(result):
@@ -153,12 +153,12 @@ def describe(result):
 
 def print_summary(results):
     """Print the geometric means, the worst shapes, and the classes that lose."""
-    members = {}
+    ratios_by_class = {}
     for result in results:
-        for name in ("all", *classes(result.sizes)):
-            members.setdefault(name, []).append(result.ratio)
+        for name in ("all", *classes_of(result.sizes)):
+            ratios_by_class.setdefault(name, []).append(result.ratio)
     print("\ngeometric means, with 95 % intervals over shapes")
-    for name, ratios in members.items():
+    for name, ratios in ratios_by_class.items():
         mean, low, high = geometric_mean(ratios)
         loses = "  loses" * (high < 1)
         print(
@@ -200,7 +200,9 @@ def main():
     options = parser.parse_args()
     if options.library and options.device != "host":
         parser.error("--library is for --device host")
-    shapes = [sizes for seed in options.seed for sizes in draw(options.workload, options.device, seed, options.count)]
+    shapes = [
+        sizes for seed in options.seed for sizes in draw_shapes(options.workload, options.device, seed, options.count)
+    ]
     if options.math == "tf32":
         shapes = [sizes for sizes in shapes if sizes["dtype"] == "float32"]
     if options.sizes:

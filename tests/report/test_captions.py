@@ -29,7 +29,7 @@ def numbers_of_code():
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
     assert rungs[: len(at_o2)] == at_o2, "the first ones"
     assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE
-    first, *_ = splits.WAYS
+    first, *_ = splits.CALLS
     return {
         "backprop_host": [MEDIAN],
         "backprop_variations": [str(backprop_lines.KERNELS["block"]), RATIO],
@@ -41,7 +41,7 @@ def numbers_of_code():
         "gemm_roofline": [MEDIAN],
         "gemv_phases": [MEDIAN, "fifth"],
         "gemv_scaling": [MEDIAN],
-        "gemv_waterfall": [WORDS[1 + gemv_model.COPIES], RATIO],
+        "gemv_waterfall": [WORDS[1 + gemv_model.COPY_ACCESSES], RATIO],
         "mlp_methods": [MEDIAN, "fifth"],
         "mlp_sample_digits": [WORDS[sample_digits.IMAGES_PER_DIGIT]],
         "mlp_threads": [MEDIAN],

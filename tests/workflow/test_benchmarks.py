@@ -50,14 +50,16 @@ def verdict(word, detectable=0.02):
     ],
 )
 def test_what_became_of_a_planted_slowdown(script, word, detectable, expected):
-    assert script("aa").outcome(verdict(word, detectable)) == expected
+    assert script("aa").detection(verdict(word, detectable)) == expected
 
 
 @pytest.mark.parametrize(("false_verdicts", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
 def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, false_verdicts, status):
     aa = script("aa")
     words = ["slower"] * false_verdicts + ["undecided"] * (100 - false_verdicts)
-    monkeypatch.setattr(aa, "verdicts", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"]))
+    monkeypatch.setattr(
+        aa, "compare_repeatedly", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"])
+    )
     monkeypatch.setattr("sys.argv", ["aa.py"])
     with pytest.raises(SystemExit) as end:
         aa.main()
@@ -105,7 +107,7 @@ def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
 def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch, capsys, alone, status):
     launch = script("launch")
     monkeypatch.setattr(devices.load("cuda"), "lease", lambda: nullcontext({}))
-    monkeypatch.setattr(launch, "times", lambda: (alone * 1e-6, 5e-6))
+    monkeypatch.setattr(launch, "product_times", lambda: (alone * 1e-6, 5e-6))
     with pytest.raises(SystemExit) as end:
         launch.main()
     assert end.value.code == status
@@ -117,7 +119,7 @@ def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch,
 def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     launch = script("launch")
-    alone, repeated = launch.times()
+    alone, repeated = launch.product_times()
     assert alone / repeated == pytest.approx(1, abs=launch.MAX_DIFFERENCE)
 
 
@@ -142,9 +144,9 @@ def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
 )
 def test_shapes_are_those_of_the_seed_and_within_the_limits(script, workload, device):
     shapes = script("shapes")
-    drawn = shapes.draw(workload, device, 3, 24)
-    assert drawn == shapes.draw(workload, device, 3, 24)
-    assert drawn != shapes.draw(workload, device, 4, 24)
+    drawn = shapes.draw_shapes(workload, device, 3, 24)
+    assert drawn == shapes.draw_shapes(workload, device, 3, 24)
+    assert drawn != shapes.draw_shapes(workload, device, 4, 24)
     kinds = {(sizes.get("form"), sizes["dtype"]) for sizes in drawn}
     assert len(kinds) == len(shapes.FORMS[workload]) * 2
     for sizes in drawn:

@@ -43,7 +43,7 @@ def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte()
 def test_a_gpu_without_measured_products_has_no_roofline():
     inputs, gpu = tables("gemm_roofline", MACHINES[:2]), f"{layout.mark_published(MACHINES[1])}, GPU"
     assert gpu in " ".join(visible_texts(draw("gemm_roofline", inputs)))
-    for name in figures.module("gemm_roofline").GROUPS["cuda"]:
+    for name in figures.module("gemm_roofline").EXPERIMENTS_BY_DEVICE["cuda"]:
         samples = inputs[name]["samples"]
         inputs[name]["samples"] = samples[samples["machine"] != MACHINES[1]]
     text = " ".join(visible_texts(draw("gemm_roofline", inputs)))

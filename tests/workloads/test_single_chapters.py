@@ -235,7 +235,7 @@ def test_without_a_common_tolerance_of_solves_there_are_no_steps_to_it():
 @pytest.mark.slow
 def test_solutions_are_named_where_they_end_and_a_crossing_is_explained_where_there_is_one():
     """In the made-up study `blas` ends at n = 4096, and Cholesky is overtaken on the host at n = 1010."""
-    solutions = {name: full_study("descent").tables[name] for name in descent_lines.SOLUTIONS}
+    solutions = {name: full_study("descent").tables[name] for name in descent_lines.SOLVE_EXPERIMENTS}
     explanation = "less than Cholesky from here on"
     figure = draw("descent_solution", solutions)
     named = {label.get_text(): label.xy[0] for axes in figure.axes for label in axes.texts}
@@ -286,19 +286,19 @@ def trace_study(machines, ways):
 
 
 def test_timelines_are_of_every_machine_that_was_traced():
-    all_machines = trace_study(("a", "b"), splits.WAYS.values())
+    all_machines = trace_study(("a", "b"), splits.CALLS.values())
     selected = all_machines[(all_machines["machine"] == "b") | (all_machines["split"] == 2)]
     study = chapter_study.study_of_chapter(
         "dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": selected}}, None)
     )
-    titled = study.traces(lines.SPLITS, splits.WAYS)
+    titled = study.traces(lines.SPLITS, splits.CALLS)
     assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
     assert {len(rows) for rows in titled.values()} == {1}  # of one process
 
 
 def test_the_timeline_is_of_the_chapters_gpu():
     shown = {name: dict(full_study("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
-    shown[lines.STAGED] |= {"traces": trace_study(("a", made_up.MACHINE), timeline.WAYS.values())}
+    shown[lines.STAGED] |= {"traces": trace_study(("a", made_up.MACHINE), timeline.CALLS.values())}
     drawn = " ".join(visible_texts(draw("dcgan_timeline", shown)))
     assert f"{made_up.MACHINE}: copies after each batch" in drawn
     assert " a: copies" not in drawn

@@ -136,7 +136,10 @@ def state(sizes: Sizes) -> Iterable[str]:
 
 
 def cost(sizes: Sizes) -> SimpleNamespace:
-    """FLOPs of an epoch's products (three per layer, two in the first), and the bytes that it must move."""
+    """FLOPs of an epoch's products (three per layer, two in the first), and the bytes that it must move.
+
+    It reads the images, the targets and ranpat once, and reads and writes w and dw.
+    """
     widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
     pairs = list(itertools.pairwise(widths))
     products = sum((fan_in + 1) * fan_out * 2 for fan_in, fan_out in pairs)

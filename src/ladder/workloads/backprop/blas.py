@@ -50,7 +50,7 @@ def update(problem):
 
 
 def blocks(problem, size):
-    """The steps of every block of patterns."""
+    """The steps of all blocks of `size` patterns; the last one may be smaller."""
     widths, dtype = reference.widths(problem.sizes), problem.error.dtype
     empty = partial(problem.device.empty, dtype=dtype)
     out = [empty((size, width)) for width in widths]
@@ -70,7 +70,10 @@ def blocks(problem, size):
 
 
 def block(problem, multiply, rows, targets, out, delta):
-    """The steps of one block: gather its rows, forward pass, error, backward pass, weight changes."""
+    """The steps of one block: gather its rows, forward pass, error, backward pass, weight changes.
+
+    `rows` are the block's row numbers of ranpat; `out` and `delta` are its activations and deltas by layer.
+    """
     last = len(out) - 1
     weights, changes = (
         [None, *(getattr(problem, f"{name}{layer}") for layer in layers(problem))] for name in ("w", "dw")

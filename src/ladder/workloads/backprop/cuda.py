@@ -34,7 +34,11 @@ def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on")
 
 
 class Epoch:
-    """The arrays and launches of an epoch; `multiply` has its products, {form: function}."""
+    """The arrays and launches of an epoch; `multiply` has its products, {form: function}.
+
+    `rows` is the number of visited patterns. `partials`, by layer, and `errors` are the column sums of deltas and of
+    the error in each of `blocks` blocks of ROWS rows. `real` is the type of an element.
+    """
 
     def __init__(self, problem, multiply):
         self.problem, self.multiply = problem, multiply

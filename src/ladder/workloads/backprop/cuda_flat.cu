@@ -1,7 +1,8 @@
 // A kernel per macro block (network.h), in two versions, which compute the index of each access by Walk or Offsets. All
 // kernels have the same arguments; `layer` is a layer with weights. With its width fan_out and the width fan_in of the
 // layer below, its part of `w` and `dw` is (fan_in + 1, fan_out), and its part of `out` and `delta` is (rows, fan_out).
-// Kernels compute only the `count` rows that ranpat lists.
+// Kernels compute only the `count` rows that ranpat lists. e numbers the results of a kernel, p the visited patterns, i
+// the units of the layer below or the rows of w, j the units of the layer.
 //
 // Shapes: ranpat (count), targets (rows, width of the last layer), error (1), widths (layers), starts (2 * layers);
 // flat.cuh documents the others.

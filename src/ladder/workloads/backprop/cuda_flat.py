@@ -25,7 +25,10 @@ LIMITS = {"block": (1, 1024)}
 
 
 def setup(problem: Problem, *, index: Literal["walk", "offsets"] = "walk", block: int = 256) -> Run:
-    """The steps of an epoch, by macro block; weights are copied to the flat arrays before it, and back at its end."""
+    """The steps of an epoch, by macro block.
+
+    Images and weights are copied to the flat arrays before it, and the weights back at its end.
+    """
     net = flat.FlatNetwork(problem)
     sizes, last = problem.sizes, net.last
     tables = net.table(net.widths, "int32"), net.table(net.starts_of_units + net.starts_of_weights, "int64")

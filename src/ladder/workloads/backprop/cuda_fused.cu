@@ -19,7 +19,7 @@
 constexpr int PIXELS = 784, OUTPUTS = 10;
 constexpr int V = 16 / sizeof(REAL);  // elements of a 16-byte access
 constexpr int BK = FLOAT64 ? 16 : 32;  // pixels of one of the two stages in `forward_backward`
-constexpr int X_ROW = BK + V;          // rows begin in different banks
+constexpr int X_ROW = BK + V;          // elements from a row of pixels to the next, which begin in different banks
 constexpr int STAGE_SIZE = BM * X_ROW + BK * STRIDE;
 static_assert(BM % WARP == 0 && BM <= 1024, "BM must be a multiple of 32, at most 1024.");
 
@@ -106,9 +106,10 @@ __device__ __forceinline__ void forward_backward_body(Product product, const REA
 #pragma unroll
   for (int j = 0; j < OUTPUTS; ++j) target[j] = targets[size_t(rows[threadIdx.x]) * OUTPUTS + j];
 
-  REAL *above = values;
+  REAL *above = values;  // of the last complete layer; its deltas replace them on the way back
   matrix = biases + padded(width);
   for (int l = 2; l <= last; ++l) {
+    // The padded width of layer l - 1, the width of layer l, and the distance between the rows of its matrix.
     const int below = padded(layers[l - 1].width), columns = layers[l].width, row = padded(columns);
     REAL *out = above + below * VALUE_ROW;
     __syncthreads();  // the activations below are complete
@@ -136,6 +137,7 @@ __device__ __forceinline__ void forward_backward_body(Product product, const REA
   sums += size_t(blockIdx.x) * stride;
   REAL *const tile_error = sums + stride - 1, *gradient = tile_error;
   for (int l = last; l >= 2; --l) {
+    // Here `below` is the width of layer l - 1 without padding.
     const int below = layers[l - 1].width, columns = layers[l].width, row = padded(columns);
     REAL *values_below = above - padded(below) * VALUE_ROW;
     gradient -= (1 + below) * columns;

@@ -87,7 +87,10 @@ def padded_width(width):
 
 
 def shared_memory(widths, size, bm, tn):
-    """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory."""
+    """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory.
+
+    `size` is that of an element in bytes.
+    """
     stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
     values = sum(map(padded_width, widths[1:])) * (bm + 4)
     values_offset = 0 if widths[1] <= STEPS * tn else stages  # further products use the stages while values are live
@@ -120,7 +123,7 @@ def epoch(problem, tiling, suffix):
 
     name, team_warps, pixels_per_tp, teams, chunk, stages, resident = GRADIENTS[size, suffix]
     pixels = team_warps * pixels_per_tp * tiling["tp"]
-    parallel = PIXELS // pixels * groups
+    parallel = PIXELS // pixels * groups  # blocks with the same patterns, but other pixels or units
     blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
     parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
     shared = stages * chunk * (pixels + STEPS + row) * size + -(-patterns // chunk // blocks) * chunk * 4

@@ -1,6 +1,7 @@
 // Eight functions, some in several versions, are the study's eleven kernels; cuda_kernels.py numbers these. All have
 // the same arguments; `net` is a layer with weights, a Layer, whose shapes layer.cuh documents. Below, (count, ...)
-// are the `count` rows of such an array that ranpat lists.
+// are the `count` rows of such an array that ranpat lists. e numbers the results of a kernel, p the visited patterns, i
+// the units of the layer below, j those of the layer.
 //
 // Launch, with blocks of whole warps and at most MAX_THREADS threads; excess threads do nothing:
 //   *_tiled          grid ceil(rows / height) * ceil(columns / TILE) of the result, block (TILE, height), dynamic

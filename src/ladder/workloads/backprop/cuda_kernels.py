@@ -55,7 +55,10 @@ def setup(
     error: Literal["atomic", "emulated", "block"] = "block",
     block: int = 256,
 ) -> Run:
-    """The steps of an epoch, by kernel; weights are copied to the flat arrays before it, and back at its end."""
+    """The steps of an epoch, by kernel.
+
+    Images and weights are copied to the flat arrays before it, and the weights back at its end.
+    """
     if block % WARP:
         raise LadderError(f"block={block} of backprop/cuda_kernels must be a multiple of {WARP}, a warp.")
     kernels = Kernels(problem, f"{scalars}_{tables}", tables == "texture", block)

@@ -1,4 +1,4 @@
-"""The network of the earlier study's CUDA program in flat arrays on the GPU, and the launches of its kernels."""
+"""The network of the earlier study's CUDA program in flat arrays on the GPU, and the grids of its kernels."""
 
 from functools import partial
 from itertools import accumulate

@@ -55,7 +55,8 @@ __device__ __forceinline__ void multiply_matrix(const REAL *values, int terms, c
   }
 }
 
-// gradient (rows, columns) = values (rows, BM) delta (columns, BM)^T; a thread computes 4 x 4 elements.
+// gradient (rows, columns) = values (rows, BM) delta (columns, BM)^T; a thread computes 4 x 4 elements, `down` rows and
+// `across` columns apart.
 __device__ __forceinline__ void weight_gradient(const REAL *values, int rows, const REAL *delta, int columns,
                                                 REAL *gradient) {
   const int down = padded(rows) / 4, across = padded(columns) / 4;

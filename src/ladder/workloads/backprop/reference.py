@@ -83,7 +83,7 @@ def sigmoid(z):
 
 
 def forward(weights, x, noise=None):
-    """The activations of all layers, the input first."""
+    """The activations of all layers for the patterns x (patterns, inputs), which are the first."""
     layers = [x]
     for w in weights:
         z = w[0] + multiply(layers[-1], w[1:], noise)

@@ -49,6 +49,7 @@ class Generator:
             self.prepare = [("fold", partial(folding.fold, arrays, self.arrays))]
         variants = [workloads.load_variant("tconv", first if index <= split else last) for index in LAYERS]
         shapes = [(batch, h, h, c) for h, c, _ in layout.layers(channels)]
+        # The input of each layer, as its variant reads it.
         self.values = [operations.values(*pair) for pair in zip(variants, shapes, strict=True)]
         pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
         # The projection and every layer write float32, unless they write directly what the next layer reads.

@@ -81,6 +81,7 @@ class Rank:
         self.latents, self.pictures = latents[share], pictures[share]
         are_remote, self.remote = world.allgather(self.is_remote), []
         if device.is_first():
+            # The remote ranks with their shares, which only the first rank needs.
             self.remote = [(rank, share) for rank, share in enumerate(shares) if are_remote[rank]]
         if len(self.latents):
             rank_problem = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)

@@ -151,7 +151,7 @@ def check(
             f"exact solve reaches {(exact.history[-1] / exact.history[0]) ** 0.5:.1e}. Ask for more iterations."
         )
     if not 0 <= steps <= sizes["iterations"]:
-        middle = sizes["iterations"] / 2
+        middle = sizes["iterations"] / 2  # a number outside 0 to `iterations` is farther from it than its bound
         return [Check("steps", abs(steps - middle), middle)], None
     history = outputs["history"].astype(np.float64)
     computed, expected = history[: steps + 1], exact.history[: steps + 1]
@@ -171,6 +171,7 @@ def check(
     is_long = steps >= MIN_STEPS and exact.history[MIN_STEPS] > unit_roundoff(precision) ** 2 * exact.history[0]
     # With kappa = 1 the matrix is diagonal, and any solve ends with an x that is rounded once.
     if precision == "float32" and sizes["n"] >= MIN_ELEMENTS and is_long and sizes["kappa"] > 1:
+        # Fails if the median error is below ONE_ROUNDING; 1e-9 stands for an error of 0.
         checks.append(
             Check("precision", ONE_ROUNDING / max(median_error(x, sizes, round, steps, precision), 1e-9), 1.0)
         )

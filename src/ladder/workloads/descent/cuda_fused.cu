@@ -5,6 +5,8 @@
 // Launch: grid any number of blocks, at most n, block BLOCK, dynamic shared memory as Shared in iteration.cuh.
 #include "iteration.cuh"
 
+// The beginning of every kernel: it returns if the solve has ended; else it declares `state`, `shared` and `rows`, and
+// resets the sums. `columns` elements of a vector are staged at once.
 #define DECLARE_STATE                                                                                                  \
   const SolveState state = {matrix, b, x, history, steps, vectors, diagonal, rz, n, iterations, algorithm, tolerance}; \
   if (step && *steps >= 0 && *steps < step) return; /* the solve ended at an earlier step */                           \

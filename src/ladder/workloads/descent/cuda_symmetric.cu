@@ -69,7 +69,7 @@ __device__ __forceinline__ void multiply(const SolveState &state, long long top,
   const bool is_diagonal = top == left;
   const long long first = top + warp * WARP;
   const REAL p_of_row = first + lane < state.n ? __ldcg(state.p + first + lane) : REAL(0);
-  REAL rows[WARP] = {};
+  REAL rows[WARP] = {};  // this lane's part of the sum of each of the warp's rows
 #pragma unroll 1  // there are registers for the loads of only one strip
   for (int strip = 0; strip < TILE; strip += WARP * WIDTH) {
     const long long column = left + strip + lane * WIDTH, remaining = state.n - column;

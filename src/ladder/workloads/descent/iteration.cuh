@@ -106,6 +106,7 @@ __device__ __forceinline__ bool update_vectors(const SolveState &state, int step
   }
   alpha = has_previous ? step_length(state, step) : REAL(0);
 
+  // Add the element `value` = r[i] to r.r and r.z; if it is in the block's share, store it, and update x by the old p.
   auto add = [&](int i, REAL value, REAL old_p) {
     const REAL z = state.algorithm == JACOBI ? value / preconditioner(state, step, i) : value;
     rr += value * value, rz += value * z;

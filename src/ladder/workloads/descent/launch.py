@@ -107,7 +107,7 @@ def problem_arrays(problem):
 
 
 def limits(problem):
-    """When a solve ends: the number of iterations, the algorithm and the tolerance, as arguments of kernels."""
+    """The number of iterations, the algorithm and the tolerance, as arguments of kernels."""
     sizes = problem.sizes
     tolerance = problem.x.dtype.type(sizes["tolerance"])
     return np.int32(sizes["iterations"]), np.int32(ALGORITHMS.index(sizes["algorithm"])), tolerance

@@ -68,6 +68,7 @@ class NoisyArithmetic(ExactArithmetic):
         self.eigenvalues = equations.eigenvalues + self.draw(len(equations.eigenvalues)) * equations.eigenvalues.max()
 
     def draw(self, count=None):
+        """A random number between minus and plus `unit`, or an array of `count` of them."""
         return self.unit * self.generator.uniform(-1, 1, count)
 
     def product(self, v):

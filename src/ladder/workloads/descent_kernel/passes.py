@@ -1,6 +1,6 @@
 """The passes of `cuda_version2`'s reduction of a row, each of which produces one sum per `load` elements."""
 
-LOADS = 12, 8, 4  # of the earlier study
+LOADS = 12, 8, 4  # elements per thread in the earlier study
 
 
 def pass_lengths(n, load):

@@ -75,7 +75,7 @@ SAMPLED_ROWS = 8
 TILE_ELEMENTS, MAX_TILE_COLUMNS = 2**18, 2**12  # of a temporary array, which then fits in a cache
 # The identity, for products of the values themselves; bounds need products of f(values), f = np.abs or np.square.
 VALUE = np.positive
-MIN_TERMS = 9  # of shorter sums, `random_sum_factor` bounds a single one, but not a sum of many of them
+MIN_TERMS = 9  # for sums of fewer terms, `random_sum_factor` bounds the error of one sum, but not of many added up
 
 
 def refuse(sizes: Sizes) -> str | None:
@@ -132,7 +132,7 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
 def crop(images, shape, round):
     """The first columns of `shape[0]` images, scaled to [0, 1], starting at a different image each round."""
     rows, columns = shape
-    start = round * 17
+    start = round * 17  # an arbitrary number, so that rounds have different images
     index = np.arange(start, start + rows) % len(images)
     return images.reshape(len(images), -1)[index, :columns] / 255.0
 
@@ -193,8 +193,8 @@ def check(
 
 
 def compare_with_integers(out, bits):
-    """The Check that all elements are multiples of 4**-bits, by blocks of rows: of the first that fails, or last."""
-    count = max(1, TILE_ELEMENTS // out.shape[1])
+    """The Check that all elements are multiples of 4**-bits: that of the first block of rows to fail, else the last."""
+    count = max(1, TILE_ELEMENTS // out.shape[1])  # rows of a block
     for start in range(0, len(out), count):
         scaled = out[start : start + count].astype(np.float64) * 4.0**bits
         check = compare("whole numbers", scaled, np.rint(scaled), 0.0, range(start, start + len(scaled)))
@@ -216,7 +216,7 @@ def products(matrix, rights, lefts):
     buffers = np.empty((2, TILE_ELEMENTS // width * width))
     for top, left in itertools.product(range(0, rows, TILE_ELEMENTS // width), range(0, columns, width)):
         part = matrix[top : top + TILE_ELEMENTS // width, left : left + width]
-        tile, image = (buffer[: part.size].reshape(part.shape) for buffer in buffers)
+        tile, image = (buffer[: part.size].reshape(part.shape) for buffer in buffers)  # image: f(tile)
         tile[...] = part
         tile_rows, tile_columns = slice(top, top + len(part)), slice(left, left + part.shape[1])
         for f in {**rights, **lefts}:
@@ -249,8 +249,8 @@ def project_result(out, signs):
 def sums(a, b, c, signs, a_rows, functions):
     """({f: {"row": f(A) (f(B) x) + f(C) x, "column": f(B)^T (f(A)^T y) + f(C)^T y}}, {f: f(a_rows) f(B)}).
 
-    For VALUE, y and x are the `signs`, for other functions f ones. Without signs the first dict is empty; the second
-    has no VALUE, and is empty without `a_rows`.
+    For VALUE, y and x are the `signs`; for the other functions, they are vectors of ones. Without signs the first dict
+    is empty; the second has no VALUE, and is empty without `a_rows`.
     """
     m, lefts = len(a), {f: f(a_rows) for f in functions if f is not VALUE and a_rows is not None}
     if signs is None:
@@ -272,7 +272,7 @@ def projections(name, computed, projected, k, n, precision):
     """The Checks of a projection: one for any data, and one for products of random signs.
 
     Bounds include NumPy's rounding. An element of the projection sums the `n` elements of a `row` or a `column` of out,
-    as `name` says; `projected` has the expected projections of `sums` by their functions.
+    as `name` says. `computed` is the projection of the result, `projected` is {f: the expected one}, see `sums`.
     """
     check_factor = rounding_factor(k + 1, np.float64) + 2 * rounding_factor(n, np.float64)
     bound = (product_factor(k + 1, precision) + check_factor) * projected[np.abs]

@@ -1,4 +1,7 @@
-"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`; same bottleneck, except with `fast` and `all`."""
+"""Peer: the loops of `openmp` in C, compiled by gcc with `flags`, which are named in `ladder.build.libraries`.
+
+The bottleneck is that of `openmp`, except with `fast` and `all`, which let the compiler reorder sums.
+"""
 
 import ctypes
 from typing import Literal

@@ -1,7 +1,7 @@
 """Peer: products by cublasLtMatmul of cuBLASLt, with the fastest of the algorithms that its heuristic proposes.
 
 The heuristic proposes up to MAX_ALGORITHMS for the shape, the alignment of the arrays, and a workspace of
-WORKSPACE_BYTES. `setup`, outside the timed call, measures them on the problem's arrays, so that it overwrites the
+WORKSPACE_BYTES. `setup`, outside the timed call, measures them on the problem's arrays, which overwrites the
 result: each algorithm runs once to load its kernels, and then RUNS times in turns with the others. The lowest median
 decides. The caches are warm then. An algorithm that cuBLASLt refuses to run is skipped. Another process may choose
 another algorithm, and processes that are set up at once on a GPU disturb each other's choice: a campaign sets them up

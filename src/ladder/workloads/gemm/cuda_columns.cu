@@ -4,7 +4,7 @@
 // shared memory.
 //
 // While a tile is multiplied, the next one is copied asynchronously into the other of two buffers; an element of op(B)
-// is replaced by that BK further along k as soon as it has been used.
+// is replaced by the one BK further along k as soon as it has been used.
 //
 // Launch: grid (ceil(n / BN), ceil(m / BM)), block BN, no dynamic shared memory. The grid's y is at most 65535.
 #include "operands.cuh"

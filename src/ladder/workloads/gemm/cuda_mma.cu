@@ -175,6 +175,8 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     __syncthreads();
     load_tiles(tile + STAGES - 1);
     const Vector *a_tile = memory + tile % STAGES * STAGE, *b_tile = a_tile + A_TILE;
+    // Element h of a lane's fragment lies h % 2 * 8 rows and h / 2 * 4 columns after its first in op(A), h * 4 rows in
+    // op(B).
 #pragma unroll
     for (int p = 0; p < BK; p += STEP) {
       REAL a_fragments[WM / 16][STEP / 2], b_fragments[WN / 8][STEP / 4];

@@ -40,6 +40,7 @@ struct Shared {
   Vector x[STAGES][BM * 8], y[STAGES][BN * 8];
   Mbarrier full[STAGES], empty[STAGES];
 };
+// Of a multiprocessor's 228 KiB, the system reserves 1 KiB for each block.
 static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
 
 // Start all copies of a block, by one thread.
@@ -139,7 +140,7 @@ __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, cons
   int remaining_steps = schedule.count();
   if (remaining_steps) fragments.begin();
   for (Part part; schedule.get(part);) {
-    LaneSums lane;
+    LaneSums lane;  // this lane's sums for the part
     for (int step = 0; step < part.count; ++step) {
       --remaining_steps;
 #pragma unroll

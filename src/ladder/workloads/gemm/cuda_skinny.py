@@ -60,7 +60,7 @@ class Plan(NamedTuple):
     kernel: str
     grid: tuple[int, ...]
     shared: int  # bytes of dynamic shared memory
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # the kernel's last arguments: sides, terms, and a block's share of them
     arguments: Callable  # (a, b, c, out): the arguments before the counts
     parts: int = 1
 
@@ -94,6 +94,8 @@ def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
     length, side = (n, m) if is_swapped else (m, n)
     slices, terms = ceil(side / short), SHARED_BYTES // itemsize // short
     is_along = matrix.term == 1
+    # `terms`: those of the short operand that fit in shared memory; `fewest`: the minimum of parts of a sum; `groups`:
+    # blocks along the long side; `step`: terms of a step.
     if is_along:
         terms *= 2
         fewest, groups, step = ceil(k / terms), ceil(length / (WARPS * VALUES)), WARP * unroll

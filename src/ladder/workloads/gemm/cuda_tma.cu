@@ -98,13 +98,14 @@ __device__ __forceinline__ void produce(Shared &shared, const Operand &a, const 
   }
 }
 
-// The depth of lane group t's elements in the first four of a line; those in the others are at this depth ^ 2, ^ 4 and
-// ^ 6. The sum over k may have any order. In this one, the lanes of an access read different banks whichever axis is
-// contiguous: each half of a warp covers all 16 elements of a line's length.
+// For t = lane % 4, the depth of a lane's elements in the first of a line's four groups of depths; those in the other
+// groups are at this depth ^ 2, ^ 4 and ^ 6. The sum over k may have any order. In this one, the lanes of an access
+// read different banks whichever axis is contiguous: each half of a warp covers all 16 elements of a line's length.
 __device__ __forceinline__ int lane_depth(int t) { return t % 2 * 3 + t / 2 * 12; }
 
-// A lane's element of a tile, from the offset of that in the first eight rows and the first four depths: 8 * `eights`
-// rows further, and at the depth ^ 2 * `fours` (see lane_depth()). An exclusive or makes such steps, or they are lines.
+// A lane's element of a tile, from the `offset` of its element in the first eight rows and the first group of depths:
+// 8 * `eights` rows further, and at the depth ^ 2 * `fours` (see lane_depth()). Such steps are exclusive ors of the
+// offset, or whole lines.
 template <bool along_k>
 __device__ __forceinline__ REAL element(const char *tile, int offset, int eights, int fours) {
   const int index = along_k ? (offset ^ fours * 16) + eights * 8 * LINE
@@ -186,7 +187,7 @@ struct Multiplier {
           }
           previous = current;
         }
-        const int unit = piece * ROWS + row, next_piece = (piece + 1) % PIECES;
+        const int unit = piece * ROWS + row, next_piece = (piece + 1) % PIECES;  // unit: counts fragments of op(A)
         if (row + 1 < ROWS)
           load_a((unit + 1) % 2, tile, piece, row + 1);
         else

@@ -42,7 +42,7 @@ MODEL = persistent.Model(
     multiply_adds_per_cycle=128, line=5.5, element=0.5, add=27000, partial=0.38, unaligned_line=2.5
 )
 ITEMSIZE = 8
-PRODUCER_THREADS = 128  # threads of a block that copy
+PRODUCER_THREADS = 128  # a block's warpgroup that copies; only its first thread uses the TMA
 
 
 def geometry(sizes, bm, bn, wm, wn, stages, blocks):
@@ -78,6 +78,7 @@ def product(form, tilings=TILES, stream_k=True):
 
     @cache
     def best_tiling(m, n, k, unaligned):
+        """The fastest tiling for a shape, and its `persistent.Plan`."""
         return persistent.fastest_tiling(MODEL, ITEMSIZE, tilings, m, n, k, unaligned, stream_k)
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
@@ -87,13 +88,14 @@ def product(form, tilings=TILES, stream_k=True):
         unaligned = tuple(not persistent.is_aligned(address, shape[1], ITEMSIZE) for address, shape in operands)
         tiling, (blocks, split_tiles, _) = best_tiling(m, n, k, unaligned)
         _, (threads,), shared = geometry({"m": m, "n": n}, **tiling)
-        multipliers = threads - PRODUCER_THREADS
+        multipliers = threads - PRODUCER_THREADS  # threads that multiply
         names = f"gemm_{form}", "add_parts"
         kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
         kernel.max_dynamic_shared_size_bytes = shared
         *a_maps, a_stride = tensor_maps(a_address, a_shape, form != "tn", tiling["bm"])
         *b_maps, b_stride = tensor_maps(b_address, b_shape, form == "nt", tiling["bn"])
         counts, split, grid = tuple(map(np.int32, (m, n, k))), np.int32(split_tiles), np.int32(blocks)
+        # The grid of `add_kernel`.
         adders = split_tiles, tiling["bm"] * tiling["bn"] // (2 * multipliers)
 
         def run(a, b, c, out, partial):

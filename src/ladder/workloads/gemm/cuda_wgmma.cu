@@ -30,7 +30,8 @@
 #include "ptx/mbarrier.cuh"
 #include "ptx/wgmma.cuh"
 
-constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;  // of warpgroups that multiply
+// Warpgroups that multiply, and their warps and threads.
+constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
 #include "stream_k.cuh"
 
 constexpr int THREADS = MULTIPLIERS + PRODUCERS;
@@ -42,6 +43,7 @@ struct Shared {
   Vector x[STAGES][BM * 8], y[STAGES][BN * 8];
   Mbarrier full[STAGES], empty[STAGES];
 };
+// Of a multiprocessor's 228 KiB, the system reserves 1 KiB for each block.
 static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles need more shared memory than the GPU has.");
 
 // Start all copies of a block, by one thread.
@@ -97,7 +99,7 @@ template <bool transposed, class Function>
 __device__ __forceinline__ void for_pairs(const float (&sums)[BN / 8][4], const Function &function) {
 #pragma unroll
   for (int index = 0; index < BN / 4; ++index) {
-    const float(&of)[4] = sums[index / 2];
+    const float(&of)[4] = sums[index / 2];  // of two rows, two neighbours each
     const int i = index % 2;
     function(index, transposed ? Pair{of[i], of[i + 2]} : Pair{of[2 * i], of[2 * i + 1]});
   }

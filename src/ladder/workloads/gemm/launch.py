@@ -12,7 +12,7 @@ NULL = np.uintp(0)  # the address of an array that is missing
 MAX_ROWS = 65535  # of blocks in a grid
 # Bytes of dynamic shared memory that a block can have without opting in.
 DEFAULT_SHARED = 48 * 2**10
-# The overhead of a block, as a number of steps along k.
+# The overhead of a block, as a number of terms: the time of BM x BN FMAs each.
 BLOCK_OVERHEAD = 64
 
 
@@ -62,7 +62,7 @@ def cost(m, n, k, multiprocessors, bm, bn, bk, splitk=1, **others):
     loaded element is used by fewer of them.
     """
     blocks = ceil(m / bm) * ceil(n / bn) * splitk
-    steps = ceil(k / (bk * splitk)) * bk
+    steps = ceil(k / (bk * splitk)) * bk  # terms of a sum in a block, padding included
     return ceil(blocks / multiprocessors) * bm * bn * (steps + BLOCK_OVERHEAD) * (1 + 8 / bm + 8 / bn)
 
 

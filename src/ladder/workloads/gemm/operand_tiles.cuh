@@ -5,7 +5,8 @@
 #include "vector.cuh"
 
 constexpr int BK = 8 * V, LINE = BK * sizeof(REAL);  // elements and bytes of a line, which the TMA swizzles
-constexpr int PRODUCERS = 128;                       // threads of a block that copy
+// Threads of the warpgroup that copies. A single one of them issues the copies of the TMA.
+constexpr int PRODUCERS = 128;
 
 // The maps of an operand for the TMA. Along k, a box of `tile` is a tile, 128 bytes of each of its rows (or columns).
 // Else it is a tile of whole groups of 128 bytes, and `group` has boxes of one group, for tiles at the operand's end.

@@ -38,7 +38,7 @@ class Plan(NamedTuple):
 
     clusters: int
     split_tiles: int
-    cost: float
+    cost: float  # predicted, in cycles
 
 
 def plan(model, itemsize, m, n, k, unaligned, multiprocessors, stream_k, bm, bn, blocks=1, cluster=1, **others):
@@ -49,21 +49,23 @@ def plan(model, itemsize, m, n, k, unaligned, multiprocessors, stream_k, bm, bn,
     as one; `blocks` blocks fit on a multiprocessor. `unaligned` says of each operand whether its elements are copied
     one by one.
     """
-    line = LINE_BYTES // itemsize
-    tiles, steps = ceil(m / (bm * cluster)) * ceil(n / bn), ceil(k / line)
+    line = LINE_BYTES // itemsize  # elements of a line; `model` has cycles
+    tiles, steps = ceil(m / (bm * cluster)) * ceil(n / bn), ceil(k / line)  # steps of a tile
+    # Cycles to copy the lines of a step, and for a step of all blocks of a multiprocessor.
     lines = bm * model.line + bn * (model.line if cluster == 1 else model.multicast_line)
     lines += (bm * unaligned[0] + bn * unaligned[1]) * model.unaligned_line
     step = max(bm * bn * line / model.multiply_adds_per_cycle, lines) * blocks
 
     def make_plan(clusters, split_tiles):
-        whole = ceil((tiles - split_tiles) / clusters)
+        whole = ceil((tiles - split_tiles) / clusters)  # whole tiles of a cluster, at most
         steps_of_cluster = whole * steps + ceil(split_tiles * steps / clusters) * (1 + model.split_step)
+        # Tiles' parts whose sums blocks leave to the second launch.
         parts = min(2 * clusters, split_tiles * steps) * cluster if split_tiles else 0
         cost = steps_of_cluster * step + whole * bm * bn * blocks * model.element
         cost += bool(parts) * model.add + parts / multiprocessors * bm * bn * model.partial
         return Plan(clusters, split_tiles, cost)
 
-    limit = multiprocessors * blocks // cluster
+    limit = multiprocessors * blocks // cluster  # clusters that fit on the GPU at once
     plans = [make_plan(min(tiles, limit), 0)]
     if stream_k:
         clusters = min(limit, tiles * steps)
@@ -133,7 +135,7 @@ class Variant(NamedTuple):
     element_type: str  # of tensor maps
     model: Model
     geometry: Callable  # (sizes, **tiling): the grid, the block, and bytes of dynamic shared memory
-    producers: int  # threads of a block that copy
+    producers: int  # threads of a block's warpgroup that copies
 
 
 PACK = 32  # rows and columns of a block of the kernel `pack`
@@ -145,12 +147,13 @@ def packed_product(variant, form, layout, tilings, stream_k):
     An operand is packed, copied before the product, if it must be transposed or its rows aren't a multiple of 16 bytes
     (pack.cuh). Calls in the same stream share the arrays for packed operands and for the sums of split tiles.
     """
-    itemsize, sides = 4, ("n", "m") if layout.swapped else ("m", "n")
+    itemsize, sides = 4, ("n", "m") if layout.swapped else ("m", "n")  # sides: rows and columns of the sums
     get_kernel = partial(cuda.kernel, "gemm", variant.name, dtype="float32")
     pack_kernel = get_kernel(name="pack", **tilings[0])
 
     @cache
     def partial_sums_of(stream):
+        """A stream's array for the sums of parts of tiles."""
         return partial_sums(tilings, "float32")
 
     @lru_cache(maxsize=16)
@@ -171,6 +174,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
 
     @cache
     def best_tiling(rows, columns, k):
+        """The fastest tiling for sums of this shape, and its Plan."""
         return fastest_tiling(variant.model, itemsize, tilings, rows, columns, k, (False, False), stream_k)
 
     @lru_cache(maxsize=4096)  # a training has an entry for each batch
@@ -179,7 +183,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
         tiling, (clusters, split_tiles, _) = best_tiling(rows, columns, k)
         cluster = tiling.get("cluster", 1)
         _, (threads,), shared = variant.geometry({"m": rows, "n": columns}, **tiling)
-        multipliers = threads - variant.producers
+        multipliers = threads - variant.producers  # threads that multiply
         kernel, add_kernel = (get_kernel(name=f"{name}{layout.kernel}", **tiling) for name in ("gemm", "add"))
         kernel.max_dynamic_shared_size_bytes = shared
         maps = []
@@ -189,6 +193,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
         ):
             maps += operand_maps(address, variant.element_type, itemsize, shape, along_k, block, stride)
         counts, split = tuple(map(np.int32, (rows, columns, k))), np.int32(split_tiles)
+        # The grid of `add_kernel`.
         adders = split_tiles * cluster, tiling["bm"] * tiling["bn"] // (2 * multipliers)
 
         def run(c, out, sums):

@@ -171,6 +171,7 @@ def _move_square(
         index = depth.type
         start = address(context, builder, signature.args[0], source, source_offset)
         distance = builder.mul(builder.select(transpose, target_stride, index(SQUARE)), source_stride)
+        # Of the source inside the matrix: its rows, and the elements of each.
         count, length = (builder.select(transpose, *pair) for pair in ((inside, depth), (depth, inside)))
 
         def is_within(i, limit):
@@ -250,7 +251,7 @@ def _pack(panels, width, operand, inner_last, first, count, k_first, depth):
     stride, size = operand.shape[1], width * _panel_depth(depth)
     panel_count = -(-count // width)
     # In both layouts the operand is read along its rows: reading panel by panel would touch many pages for each.
-    group = 1 if inner_last else NC // width
+    group = 1 if inner_last else NC // width  # panels that are packed side by side
     for start in range(0, panel_count, group):
         for square_k in range(0, depth, SQUARE):
             for panel in range(start, min(start + group, panel_count)):
@@ -297,7 +298,7 @@ def _multiply_rectangle(a, a_inner_last, b, b_inner_last, addend, add, out, rows
             for j in range(columns[0], columns[1], nc):
                 n = min(nc, columns[1] - j)
                 _pack(b_panels, nr, b, b_inner_last, j, n, k, depth)
-                partial = addend if k == 0 else out
+                partial = addend if k == 0 else out  # what this block of the inner dimension is added to
                 _macro_kernel(depth, a_panels, b_panels, partial, add or k > 0, out, i, m, j, n)
 
 
@@ -321,7 +322,10 @@ def _part_range(panels, width, extent, parts, part):
 
 @njit(**OPTIONS)
 def _multiply_part(part, grid, a, a_inner_last, b, b_inner_last, addend, add, out, sums, workspace, is_packed):
-    """Compute rectangle number `part` of a grid on out or, if there are `sums`, sums[part] over a part of `inner`."""
+    """Compute rectangle number `part` of a grid on out or, if there are `sums`, sums[part] over a part of `inner`.
+
+    With `is_packed` the operands are packed first, else they are read in place (`unpacked`).
+    """
     m, n = out.shape
     inner = a.shape[1] if a_inner_last else a.shape[0]
     nr = _nr(out)
@@ -400,7 +404,7 @@ def product(form, threads=None):
     All arrays are float64 or all float32. Uses `threads` threads, by default numba.get_num_threads() at each call.
     Raises KeyError for another form; multiply raises numba.TypingError for a or b of another layout or dtype.
     """
-    INNER_LAST[form]
+    INNER_LAST[form]  # raises KeyError for another form
     workspaces = _workspaces(numba.config.NUMBA_NUM_THREADS)
 
     def write(form, a, b, out, c, is_packed):

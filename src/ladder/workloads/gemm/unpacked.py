@@ -53,7 +53,7 @@ class _Loop:
         self.values = [builder.phi(value.type) for value in values]
         for phi, value in zip(self.values, values, strict=True):
             phi.add_incoming(value, entry)
-        self.next = builder.add(self.k, self.index(step))
+        self.next = builder.add(self.k, self.index(step))  # the index after this pass
         builder.cbranch(builder.icmp_signed("<=", self.next, end), self.body, self.exit)
         builder.position_at_end(self.body)
 
@@ -71,7 +71,7 @@ def _accumulate(builder, vectors, depth, count, step, multiply_add, starts=(), s
     """`count` sums over 0 ≤ k < depth. multiply_add(k, pointers, sums, mask) adds `step` products, masked or not.
 
     `starts` are pointers for k = 0 that advance by `strides` after each step. The main loop takes several steps at a
-    time, each with its own sums.
+    time, each with its own copy of the sums; the copies are added at its end.
     """
     copies = max(1, SUMS // count)
 
@@ -224,7 +224,7 @@ def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
     """out[rows, columns] = a · b over the half-open range `inner`; element (i, k) of a is a[i·a_row + k·a_k].
 
     a is flat, b K × N, out and addend M × N. With few rows, a block of B has few rows, which are read side by side;
-    with few columns, a block stays in cache for all rows.
+    with few columns, a block stays in cache for all rows. `partial_out` is what a block's products are added to.
     """
     flat_b, flat_out, flat_addend = b.ravel(), out.ravel(), addend.ravel()
     n, nr = out.shape[1], NR_BYTES // out.itemsize
@@ -253,7 +253,10 @@ def _strips(a, a_row, a_k, b, addend, add, out, rows, columns, inner):
 
 @njit(**OPTIONS)
 def _dots(a, b, addend, add, out, rows, columns, inner):
-    """out[rows, columns] = a · bᵀ over the half-open range `inner`; a is M × K, b N × K, out and addend M × N."""
+    """out[rows, columns] = a · bᵀ over the half-open range `inner`; a is M × K, b N × K, out and addend M × N.
+
+    `partial_out` is what the products of a block of `inner` are added to.
+    """
     flat_a, flat_b, flat_out, flat_addend = a.ravel(), b.ravel(), out.ravel(), addend.ravel()
     n, stride = out.shape[1], a.shape[1]
     # The inner loop runs over the shorter side, so that the longer operand is read once.

@@ -34,8 +34,8 @@ class Vectors:
 
     def __init__(self, context, builder, dtype, lanes):
         self.builder = builder
-        self.number = context.get_data_type(dtype)
-        self.align = context.get_abi_sizeof(self.number)
+        self.number = context.get_data_type(dtype)  # LLVM's type of a number
+        self.align = context.get_abi_sizeof(self.number)  # bytes of a number
         self.lanes = lanes
         self.type = ir.VectorType(self.number, lanes)
         self.undefined = ir.Constant(self.type, ir.Undefined)
@@ -131,6 +131,7 @@ class Vectors:
         return merged
 
     def _call_masked(self, verb, result, arguments):
+        """Call LLVM's masked `load` or `store`, as `verb` says; `result` is the type of its result."""
         name = f"llvm.masked.{verb}.v{self.lanes}f{8 * self.align}.p0"
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, name), arguments)
@@ -145,7 +146,7 @@ class Vectors:
             count = self.builder.trunc(count, integer)
         limit = ir.Constant(numbers.type, ir.Undefined)
         limit = self.builder.insert_element(limit, count, ir.IntType(32)(0))
-        first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)
+        first = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), None)  # index 0 in every lane: a broadcast
         limit = self.builder.shuffle_vector(limit, limit, first)
         if HAS_MASKS:
             return self.builder.icmp_signed("<", numbers, limit)

@@ -106,6 +106,7 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         link.finish()
 
     run, prepare = [("broadcast", link.broadcast)], []
+    # `separate` are the steps for one piece, `overlapped` those for several.
     if mode == "resident":
         separate, overlapped = (
             [("compute", compute_all), ("gather", gather)],

@@ -7,7 +7,7 @@
 #include "elementary.cuh"
 
 static_assert(LOAD == 4 || LOAD == 8 || LOAD == 12 || LOAD == 16, "load must be 4, 8, 12 or 16");
-constexpr unsigned WIDTH = 16 / sizeof(REAL);
+constexpr unsigned WIDTH = 16 / sizeof(REAL);  // elements of a 16-byte access
 constexpr unsigned MAX_THREADS = 1024;  // threads of a block
 struct alignas(16) Vector {
   REAL value[WIDTH];

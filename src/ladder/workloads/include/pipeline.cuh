@@ -10,8 +10,9 @@ struct PipelineState {
   }
 };
 
-// The registers per thread of a block's consumers, if `blocks` blocks of `threads` threads fit on a multiprocessor,
-// which has 65536 registers, and each of the `producers` among them keeps `kept`. Numbers are multiples of 8.
+// The registers that each consumer thread of a block may have if `blocks` blocks of `threads` threads share the 65536
+// registers of a multiprocessor, and each of the `producers` threads of a block keeps only `kept`. Register counts are
+// multiples of 8; the result is at most 240.
 __device__ constexpr int consumer_registers(int blocks, int threads, int producers, int kept) {
   const int equal = 65536 / blocks / threads / 8 * 8, free = (equal * threads - kept * producers) / (threads - producers);
   return free < 240 ? free / 8 * 8 : 240;

@@ -46,6 +46,7 @@ def epoch(problem, multiply):
     yield "gather", partial(gather, (sizes["images"],), (256,), arguments)
     for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
         rows = min(sizes["batch"], sizes["images"] - start)
+        # The activations and the deltas of this batch, by layer.
         a = [images[start : start + rows], *(value[:rows] for value in values[1:])]
         d = [None, *(delta[:rows] for delta in deltas[1:])]
         d[last] = a[last]  # the loss overwrites the logits with their delta

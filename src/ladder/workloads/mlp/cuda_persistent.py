@@ -87,6 +87,7 @@ def launch(problem, widths, blocks, tile):
     is_relu = np.int32(sizes["activation"] == "relu")
     arguments = (problem.pixels, problem.labels, problem.order, problem.loss, addresses, widths)
     arguments += (on_gpu(np.zeros(workspace, np.uint8), np.uint8), np.int32(layers), is_relu, np.int32(sizes["images"]))
+    # The last array has the counts of the grid's barrier and of launches.
     arguments += (np.int32(batch), np.int32(chunk), dtype.type(sizes["rate"]), on_gpu([0, 0, 0, 0], np.uint32))
     return partial(train, (blocks,), (tile["block"],), arguments, shared_mem=shared)
 

@@ -14,7 +14,7 @@ constexpr int WARPS = BLOCK / WARP, UNITS = 4 * GROUPS;  // the largest number o
 constexpr int PIXELS = 784, IMAGE_WORDS = PIXELS / 4;    // of an image; its words of four bytes
 constexpr int TILES = SLICES / 2, PLANES = GROUPS * TILES * 8;
 constexpr int DEPTH = 32;                                // of an mma()
-constexpr int STEPS = (PIXELS + DEPTH - 1) / DEPTH;      // the last half is outside of the image: its weights are 0
+constexpr int STEPS = (PIXELS + DEPTH - 1) / DEPTH;      // half of the last one is outside of the image: weights 0
 // The words of a plane of weights: 4 times an odd number, so that rows of eight planes are in different banks. So are
 // those of planes of deltas and of images.
 constexpr int WEIGHT_PLANE = STEPS * DEPTH / 4 + 4;

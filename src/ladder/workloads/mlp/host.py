@@ -44,6 +44,7 @@ def setup(problem: Problem, *, product: str, threads: int) -> Run:
     def batch(step, start):
         """The steps of one batch, as (phase, function)."""
         rows = min(sizes["batch"], sizes["images"] - start)
+        # The activations and the deltas of this batch, by layer.
         a, d = [value[:rows] for value in values], [delta[:rows] for delta in deltas]
         d[last] = a[last]  # the loss overwrites the logits with their delta
         yield "gather", partial(elementwise.gather, problem.pixels, problem.order, start, a[0])

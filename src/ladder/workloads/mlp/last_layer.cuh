@@ -45,7 +45,7 @@ __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shar
                                             const LossRows &loss_rows, int label, const long long *labels,
                                             const long long *order, REAL rate, unsigned flag) {
   const int member = loss_rows.member, lane = threadIdx.x % WARP;
-  const int parts = loss_rows.size / CLASSES, width = parts * CLASSES;
+  const int parts = loss_rows.size / CLASSES, width = parts * CLASSES;  // threads of a team per class, and for all
   const REAL scale = -rate / loss_rows.rows;
   REAL *sums = shared.team_sums + loss_rows.team * loss_rows.size;
   for (int pass = 0; loss_rows.has(pass); ++pass) {

@@ -39,7 +39,10 @@ def convolve(image, weights, bias, out, scratch, count):
 
 @numba.njit(cache=True, error_model="numpy")
 def add_up(products, bias, out):
-    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h * h, 25 * k)."""
+    """Write one image of the result, out (2 h, 2 h, k), from the products of its pixels (h * h, 25 * k).
+
+    (p, q) is the pixel that tap (r, s) multiplies.
+    """
     height, width, k = out.shape
     h = height // 2
     for y in range(height):

@@ -36,9 +36,11 @@
 #include "ptx/wgmma.cuh"
 #include "tensor_operands.cuh"
 
+// GROUPS: warpgroups that multiply; IMAGES and ACROSS: images of a tile, and pixels of each in a row.
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), TAPS = 5;
 constexpr int IMAGES = 8 * OCTETS, ACROSS = 64 / IMAGES;
 constexpr int PIXEL = IMAGES * LINE, PATCH_ROW = (ACROSS + 2) * PIXEL, PATCH = (GROUPS + 2) * PATCH_ROW;  // vectors
+// Vectors of a tap of the filter (not of the struct Tile, which is one of pixels) and of a stage; numbers of buffers.
 constexpr int TILE = BN * LINE, STAGE = TAPS * TILE, PATCHES = 2, STAGES = (226 * 64 - PATCHES * PATCH) / STAGE;
 
 static_assert(STAGES >= 2, "The tiles need more than 227 KiB of shared memory: lower OCTETS or BN.");

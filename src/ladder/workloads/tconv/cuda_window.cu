@@ -86,13 +86,13 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const Vector *const weights = &filter[(u * V + v) * WEIGHTS];
-        int weight = 0;  // after unrolling, a constant in each use
+        int weight = 0;  // in the order of use; after unrolling, a constant in each
 #pragma unroll
         for (int row = 0; row < 3; ++row)
 #pragma unroll
           for (int column = 0; column < 3; ++column)
 #pragma unroll
-            for (int corner = 0; corner < 4; ++corner) {
+            for (int corner = 0; corner < 4; ++corner) {  // of the four elements around the pixel
               if (row > 1 + corner / 2 || column > 1 + corner % 2) continue;
 #pragma unroll
               for (int j = 0; j < CHANNELS; ++j, ++weight)

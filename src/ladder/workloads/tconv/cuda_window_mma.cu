@@ -69,7 +69,7 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
       const int first = WARP_ROWS * warp * PITCH + shift + lane % 16;
 #pragma unroll
       for (int u = 0; u < LINE; u += 2) {
-        unsigned b_fragments[3][4];
+        unsigned b_fragments[3][4];  // by `tap`: here a row of the 3 x 3 pixels around a pixel
 #pragma unroll
         for (int tap = 0; tap < 3; ++tap)
           load_matrices(b_fragments[tap],

@@ -57,6 +57,6 @@ def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, half_rate_rows=8, **
     # The pairs of a tap and a row of pixels: in products of one row of elements, and of both rows around a pixel.
     positions, one_parity, both_parities = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
     pixels = {1: one_parity * one_parity, 2: one_parity * both_parities, 4: both_parities * both_parities}[parities]
-    block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS
+    block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS  # steps of a block on average
     steps = block * grid_columns * grid_rows / multiprocessors + TAIL_SHARE * min(3, h) ** 2 * c
     return steps * bm * bn * (1 + half_rate_rows / bm + half_rate_rows / bn)

@@ -17,7 +17,7 @@ RUNTIME = "numba"
 def convolve(image, weights, bias, out):
     """Compute `out` with the filter `weights`; shapes as in `ladder.workloads.tconv`.
 
-    `row` counts the rows of all images.
+    `row` counts the rows of all images; (p, q) is the pixel that tap (r, s) multiplies.
     """
     images, height, width, k = out.shape
     h, c = image.shape[1], image.shape[3]

@@ -23,7 +23,7 @@ MACROS = ("vector",)
 LIMITS = {"block": (0, 4096), "vector": (16, 64)}
 ENVIRONMENT = {"OMP_PROC_BIND": "spread", "OMP_PLACES": "cores"}
 ACTIVATIONS = ("none", "relu", "tanh")
-PIXELS = 64  # by default, in a row of all images of a block
+PIXELS = 64  # by default, of a row of every image of a block in total
 
 
 def layer(

@@ -18,13 +18,13 @@ LOOP_ORDERS = select("before"), select("loop_order")
 UNOPTIMISED_ORDERS = [select(side.line, "unoptimised", flags="none") for side in LOOP_ORDERS]
 
 
-def tuning_claim(line, key, words, name, slower, faster, **options):
-    """The claim that one value of a tuning is faster than another, or what the options say."""
-    sides = (changed_base(line, **{name: value}) for value in (slower, faster))
+def tuning_claim(line, key, words, tuning, slower, faster, **options):
+    """The claim that one value of a tuning is faster than another; `options` are further arguments of Claim."""
+    sides = (changed_base(line, **{tuning: value}) for value in (slower, faster))
     return Claim(key, words, *sides, needs="both tunings", **options)
 
 
-MONOTHREAD, ON_THREADS, ON_GPU = ({"place": place} for place in ("Monothread", "OpenMP", "CUDA"))
+MONOTHREAD, ON_THREADS, ON_GPU = ({"place": place} for place in ("Monothread", "OpenMP", "CUDA"))  # of the study
 SCHEDULE_NAME = "the name of the schedule, which the study does not give"
 ON_ONE_HOST, NEEDS_BLOCKS = ON_THREADS | {"needs": "both on one machine"}, MONOTHREAD | {"needs": "blocks"}
 # The range of the time of the weight change over the rest: "about 220 of more than 250 s", a share of 0.87 or so.
@@ -38,9 +38,9 @@ SHARE_CAUSE = unoptimised_cause(*UNOPTIMISED_CHANGE_AND_REST, **SHARE_RANGE)
 ORDER_CAUSE = unoptimised_cause(*UNOPTIMISED_ORDERS, **ORDER_RANGE)
 BLOCK_CAUSE = unoptimised_cause(*UNOPTIMISED_BLOCKS, **BLOCK_RANGE)
 WHOLE_CAUSE = unoptimised_cause(UNOPTIMISED_ORDERS[0], "last", **WHOLE_RANGE)
-ATOMIC_ERROR, ATOMIC = (changed_base("openmp", **{name: "atomic"}) for name in ("error", "update"))
-BASE, SERIAL = changed_base("openmp"), "serial loops"
-REDUCTION = Cause("over a reduction:", ATOMIC_ERROR, BASE)
+ATOMIC_ERROR, ATOMIC_UPDATE = (changed_base("openmp", **{name: "atomic"}) for name in ("error", "update"))
+OPENMP_BASE, SERIAL = changed_base("openmp"), "serial loops"
+SUM_CAUSE = Cause("over a reduction:", ATOMIC_ERROR, OPENMP_BASE)
 kernels_claim, flat_claim, openmp_claim = (partial(tuning_claim, key) for key in BASES)
 EARLIER_CLAIMS = [
     Claim("share", "Weight change over the rest", *CHANGE_AND_REST, cause=SHARE_CAUSE, **SHARE_RANGE, **NEEDS_BLOCKS),
@@ -52,17 +52,17 @@ EARLIER_CLAIMS = [
         for name, lines in STEPS.items()
     ),
     Claim("flags", "Flags help `associativity`", "associativity", "last", place="list"),
-    Claim("atomic-error", "Threads outweigh atomic error sums", SERIAL, ATOMIC_ERROR, cause=REDUCTION, **ON_ONE_HOST),
+    Claim("atomic-error", "Threads outweigh atomic error sums", SERIAL, ATOMIC_ERROR, cause=SUM_CAUSE, **ON_ONE_HOST),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", **ON_THREADS),
-    Claim("atomic-update", "Atomic updates undo the gain", ATOMIC, SERIAL, **ON_ONE_HOST),
-    Claim("own-sums", "Updates without atomics gain", SERIAL, BASE, **ON_ONE_HOST),
+    Claim("atomic-update", "Atomic updates undo the gain", ATOMIC_UPDATE, SERIAL, **ON_ONE_HOST),
+    Claim("own-sums", "Updates without atomics gain", SERIAL, OPENMP_BASE, **ON_ONE_HOST),
     Claim("schedule", "One schedule is best", needs=SCHEDULE_NAME, ratio=lambda study: None, **ON_THREADS),
     kernels_claim("shared", "Shared operands are fastest", "operands", "global", "shared", **ON_GPU),
     kernels_claim("constant", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL, **ON_GPU),
     kernels_claim("texture", "Textures are very fast", "tables", "global", "texture", **ON_GPU),
     kernels_claim("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", **ON_GPU),
 ]
-LOOPS_AND_TILES = join_causes(Cause("loops, flags:", "before", "last"), Cause("tiles:", "last", ONE_THREAD))
+LOOPS_AND_TILES_CAUSE = join_causes(Cause("loops, flags:", "before", "last"), Cause("tiles:", "last", ONE_THREAD))
 peer_claim = partial(Claim, needs="both")
 OUR_CLAIMS = [
     Claim("rows", "Rows in the forward pass gain", "loop_order", "contiguous"),
@@ -70,7 +70,7 @@ OUR_CLAIMS = [
         Claim(f"beyond-flags/{name}", f"`{name}` gains beyond the flags", *lines, needs="both rungs with flags")
         for name, lines in STEPS_WITH_FLAGS.items()
     ),
-    Claim("tuned", "`tuned` beats `before`, one thread", "before", ONE_THREAD, cause=LOOPS_AND_TILES),
+    Claim("tuned", "`tuned` beats `before`, one thread", "before", ONE_THREAD, cause=LOOPS_AND_TILES_CAUSE),
     peer_claim("peer/numpy_loop", "`tuned` beats `numpy_loop`", PEERS[0], TUNED),
     peer_claim("peer/pytorch", "`tuned` beats `pytorch` by hand", PEERS[1], TUNED),
     peer_claim("peer/pytorch/compiled", "`tuned` beats `pytorch` by hand, compiled", PEERS[2], TUNED),

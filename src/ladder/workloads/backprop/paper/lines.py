@@ -34,7 +34,7 @@ CORES = 4  # of the earlier study's CPU
 MACHINES = {"host": Needs(("steps", "loops")), "gpu": Needs(("gpu",))}
 MACHINES["widest"] = Needs(("tuned on most threads",), widest="threads")
 MACHINES["threads"] = Needs(("threads",), min={"threads": CORES}, separate=True)
-# The bases of the variations of `openmp` and of the earlier study's kernels.
+# The tunings of two bases of variations (see BASES): `openmp` and the earlier study's kernels.
 SHARED_LOOPS = {"schedule": "static", "error": "reduction", "update": "accumulators", "simd": 1}
 KERNELS = {"operands": "shared", "scalars": "constant", "tables": "texture", "error": "block", "block": 256}
 THREADS, FLAT, CUBLAS = {"threads": MAX}, {"index": "offsets"}, {"product": "cublas", "graph": "on"}

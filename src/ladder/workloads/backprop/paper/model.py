@@ -32,24 +32,24 @@ def amounts_of(row):
     """The amount of each resource that an epoch takes, {resource: amount}; None without a model."""
     flops, widths = float(row["flops"]), reference.widths(row)
     weights = sum(rows * columns for rows, columns in reference.shapes(row))
-    passes = WEIGHT_PASSES * bytes_of(row, weights) / L2_BANDWIDTH
-    cached = {"seconds": passes / count_or_one(row, "threads_found")}
-    scalar, loads = {"products": SCALAR_SLOWDOWN * flops}, {"multiply_adds": LOAD_SLOWDOWN * flops}
-    by_pattern = scalar if row.get("flags") == "O2" else cached
+    pass_seconds = WEIGHT_PASSES * bytes_of(row, weights) / L2_BANDWIDTH
+    l2_bound = {"seconds": pass_seconds / count_or_one(row, "threads_found")}
+    scalar_bound, load_bound = {"products": SCALAR_SLOWDOWN * flops}, {"multiply_adds": LOAD_SLOWDOWN * flops}
+    by_pattern = scalar_bound if row.get("flags") == "O2" else l2_bound  # loops over one pattern's units
     read_once, read_twice = products_and_images(row, 1), products_and_images(row)
     between_kernels = {"memory": read_twice["memory"] + UNIT_PASSES * bytes_of(row, sum(widths[1:]))}
     return {
         "before": {"memory": LINES_PER_MULTIPLY_ADD * LINE_BYTES * flops / 4, "products": SCALAR_SLOWDOWN * flops / 2},
-        "loop_order": scalar,
-        "contiguous": scalar,
+        "loop_order": scalar_bound,
+        "contiguous": scalar_bound,
         "temporaries": by_pattern,
         "fusion": by_pattern,
         "associativity": by_pattern,
-        "openmp": cached,
+        "openmp": l2_bound,
         "blas": read_once,
         "tuned": read_once,
-        "cuda_flat": loads,
-        "cuda_kernels": loads,
+        "cuda_flat": load_bound,
+        "cuda_kernels": load_bound,
         "cuda": read_twice | between_kernels,
         "cuda_fused": read_twice,
     }.get(row["variant"])
@@ -60,6 +60,6 @@ def products_and_images(row, passes=IMAGE_PASSES):
     return {"products": float(row["flops"]), "memory": passes * bytes_of(row, reference.widths(row)[0])}
 
 
-def bytes_of(row, count):
-    """Bytes of a number of elements per image."""
-    return float(row["images"]) * count * BYTES[row["dtype"]]
+def bytes_of(row, image_elements):
+    """Bytes of so many elements for each image."""
+    return float(row["images"]) * image_elements * BYTES[row["dtype"]]

@@ -29,17 +29,17 @@ def efficiency_of_products(study):
 
 def epochs_to_error(study):
     """The epochs until the error is below ERROR_OF_MEAN, in the first of TRAININGS that gets there."""
-    return latex.num(count) if (count := epochs_until_error(study)) else None
+    return latex.num(count) if (count := first_epoch_below_error(study)) else None
 
 
 def time_to_error(study, selection):
     """The time that a training takes for the epochs of `epochs_to_error`."""
-    count = epochs_until_error(study)
+    count = first_epoch_below_error(study)
     return latex.seconds(count * median_time(study.rows(selection)), 2) if count else None
 
 
-def epochs_until_error(study):
-    """The number of `epochs_to_error`; None if no training gets there."""
+def first_epoch_below_error(study):
+    """The number of this epoch in the first of TRAININGS that gets below ERROR_OF_MEAN; None if none does."""
     for selection in TRAININGS:
         rows = study.find(selection)
         curve = study.machine_of(selection).of_case("curves", rows)

@@ -24,7 +24,7 @@ MIN_REACH = 2.0  # the minimum reach of an axis to either side of 1
 def draw(study):
     """A panel for threads, and one for the GPU."""
     host, gpu = (study.machine(role).subject for role in ("threads", "gpu"))
-    panels = {host: changes(study, "openmp"), f"{gpu}, GPU": changes(study, "cuda_kernels", "cuda_flat")}
+    panels = {host: change_rows(study, "openmp"), f"{gpu}, GPU": change_rows(study, "cuda_kernels", "cuda_flat")}
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:
         return layout.empty("changes of one tuning")
@@ -34,17 +34,17 @@ def draw(study):
     return figure
 
 
-def changes(study, *lines):
+def change_rows(study, *lines):
     """A row for each change of some bases. Labels name the tuning, or, if the base isn't the first, the variant."""
     rows = []
     for line in lines:
-        for tuning, value, changed_base, base in measured_changes(study, line):
-            ratio, first = ratios.of(changed_base, base), changed_base.iloc[0]
-            name, converged = first["variant"], bool(changed_base["converged"].all() and base["converged"].all())
-            threads = f", {formats.threads(int(first['threads']))}" if first["device"] == "host" else ""
-            label = f"{tuning if line == lines[0] else name}: {value}"
+        for tuning, value, changed_rows, base_rows in measured_changes(study, line):
+            ratio, case = ratios.of(changed_rows, base_rows), changed_rows.iloc[0]
+            variant, converged = case["variant"], bool(changed_rows["converged"].all() and base_rows["converged"].all())
+            threads = f", {formats.threads(int(case['threads']))}" if case["device"] == "host" else ""
+            label = f"{tuning if line == lines[0] else variant}: {value}"
             interval = {"median": ratio.value, "low": ratio.low, "high": ratio.high, "converged": converged}
-            rows.append({"base": name + threads, "method": name, "label": label} | interval)
+            rows.append({"base": variant + threads, "method": variant, "label": label} | interval)
     return pd.DataFrame(rows)
 
 

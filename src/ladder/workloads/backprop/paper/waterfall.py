@@ -13,9 +13,8 @@ interval, and the shares of the macro blocks where these were timed.
 """
 EXPERIMENTS = ("backprop_steps", "backprop_openmp", "backprop_kernels", "backprop_gpu")
 USES_CEILINGS = True
-NAMES = ("brown", "rose", "blue", "orange", "yellow", "pink", "sky", "green", "red")
-COLOURS = {block: looks.COLOURS[name] for block, name in zip(BLOCKS.values(), NAMES, strict=True)}
+COLOUR_NAMES = ("brown", "rose", "blue", "orange", "yellow", "pink", "sky", "green", "red")
+COLOURS = {block: looks.COLOURS[name] for block, name in zip(BLOCKS.values(), COLOUR_NAMES, strict=True)}
 COLOURS |= {OTHER: theme.GREY}
-
 PROBLEM = "{layers}, {images:,.0f} images, {dtype}"
 draw = waterfall_of(PROBLEM, "time of an epoch", "products and images alone", colours=COLOURS)

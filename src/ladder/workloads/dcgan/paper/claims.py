@@ -9,8 +9,8 @@ from ladder.workloads.dcgan.paper.lines import cold_start, gpu_run
 UPSAMPLING = 4  # a stride of two along both axes inserts three zeros for each pixel
 
 
-def best_number_claim(images):
-    """The claim that, in cold calls, a number of GPUs in each node is best for so many images."""
+def best_gpu_count_claim(images):
+    """The claim that the study's best number of GPUs in a node for so many images beats another, in cold calls."""
     slower, faster = (2, 1) if images <= earlier.ONE_GPU_MAX else (1, 2) if images <= earlier.TWO_GPUS_MAX else (2, 4)
     sides = [gpu_run("ranks-then", "ranks", count, images) for count in (slower, faster)]
     words = f"{images} pictures, cold: {faster} over {slower} GPUs"
@@ -36,7 +36,7 @@ def study_call(memory, copies):
 
 
 def our_call(memory, copies):
-    """A call by ours."""
+    """A call by our kernels."""
     return select("copied", "gpu", memory=memory, copies=copies)
 
 
@@ -50,17 +50,17 @@ COPIES_CAUSE = Cause("copies after each batch:", study_call("staged", "after"), 
 KERNELS_CAUSE = Cause("kernels faster:", "columns", "implicit")
 STEADY_CALLS, TWO_THREADS = [gpu_run("ranks", "ranks", count) for count in (1, 2)], gpu_run("host-threads", "ranks", 2)
 COPY, OUR_COPY = "The host's copy out of the buffer costs nothing", "The host's copy costs nothing, our kernels"
-BATCHES, SPLITS, MEMORIES = ({"needs": f"both {things}"} for things in ("batches", "splits", "memories"))
+NEEDS_BATCHES, NEEDS_SPLITS, NEEDS_MEMORIES = ({"needs": f"both {name}"} for name in ("batches", "splits", "memories"))
 EARLIER_CLAIMS = [
     Claim("parity", "Loops at the right parity", "naive", "gpu-parity", **equals(earlier.PARITY_GAIN), place="2.2.1"),
     Claim("registers", "Products with an operand in a register", "tiles", "columns", place="2.3.2"),
-    Claim("batch", f"Batches of {earlier.BATCH} images over one", ONE_IMAGE, "columns", **BATCHES, place="2.3.3"),
-    Claim("two", "3 + 1 over 2 + 2, 16 images", SPLIT_2, SPLIT_3, **SPLITS, place="2.4"),
-    Claim("four", "3 + 1 over 4 + 0, 16 images", SPLIT_4, SPLIT_3, cause=LAST_LAYER_CAUSE, **SPLITS, place="2.4"),
-    Claim("last", "Last layer: direct over a product", *LAST_LAYER, **SPLITS, place="2.4"),
-    Claim("pinned", "Pinned over pageable memory", PAGEABLE, PINNED, **MEMORIES, place="2.5.1"),
-    Claim("hidden", COPY, EARLIER_HIDDEN, EARLIER_UNSTAGED, cause=COPIES_CAUSE, max=1, **MEMORIES, place="2.5.2"),
-    *map(best_number_claim, earlier.IMAGE_COUNTS),
+    Claim("batch", f"Batches of {earlier.BATCH} images over one", ONE_IMAGE, "columns", **NEEDS_BATCHES, place="2.3.3"),
+    Claim("two", "3 + 1 over 2 + 2, 16 images", SPLIT_2, SPLIT_3, **NEEDS_SPLITS, place="2.4"),
+    Claim("four", "3 + 1 over 4 + 0, 16 images", SPLIT_4, SPLIT_3, cause=LAST_LAYER_CAUSE, **NEEDS_SPLITS, place="2.4"),
+    Claim("last", "Last layer: direct over a product", *LAST_LAYER, **NEEDS_SPLITS, place="2.4"),
+    Claim("pinned", "Pinned over pageable memory", PAGEABLE, PINNED, **NEEDS_MEMORIES, place="2.5.1"),
+    Claim("hidden", COPY, EARLIER_HIDDEN, EARLIER_UNSTAGED, cause=COPIES_CAUSE, max=1, **NEEDS_MEMORIES, place="2.5.2"),
+    *map(best_gpu_count_claim, earlier.IMAGE_COUNTS),
 ]
 OUR_CLAIMS = [
     # The branch skips the zeros, but every tap executes it; one tap in UPSAMPLING meets a pixel.
@@ -73,7 +73,7 @@ OUR_CLAIMS = [
     Claim("half", "Tensor cores over `window`", "window", "tma"),
     hidden_claim("float32", "home", "window", "float32"),
     hidden_claim("float16", "home-tma", "tma", "half"),
-    Claim("staged", OUR_COPY, OUR_HIDDEN, OUR_UNSTAGED, cause=KERNELS_CAUSE, max=1, **MEMORIES),
+    Claim("staged", OUR_COPY, OUR_HIDDEN, OUR_UNSTAGED, cause=KERNELS_CAUSE, max=1, **NEEDS_MEMORIES),
     # Each GPU draws half of the pictures.
     Claim("gpus", "Two GPUs over one, our kernels, steady", *STEADY_CALLS, 2, 2, needs="two GPUs"),
     Claim("ranks", "Threads as fast as ranks, two GPUs", STEADY_CALLS[1], TWO_THREADS, max=1, needs="both on two GPUs"),

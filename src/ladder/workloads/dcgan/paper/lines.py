@@ -12,8 +12,8 @@ IMAGES = 5248
 HOST_IMAGES, RUNG_IMAGES, SPLIT_IMAGES, STAGED_IMAGES = 4, 100, 16, 1000
 FULL_SIZE = SIZE | {"images": IMAGES}
 SPLITS, STAGED, GPUS = "dcgan_splits", "dcgan_staged", "dcgan_cards"
-ON_RANKS = "dcgan_few", "dcgan_many", "dcgan_ranks"  # the first two with the kernels of the earlier study
-ON_GPUS = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
+RANK_EXPERIMENTS = "dcgan_few", "dcgan_many", "dcgan_ranks"  # the first two with the kernels of the earlier study
+GPU_EXPERIMENTS = "dcgan_cards_half", "dcgan_cards_pageable", "dcgan_cards_graph"
 # Phases outside of calls; the parts of a call in the waterfall.
 OUTSIDE = {"phase": ("to device", "to host", "load", "pack", "fold", "norms")}
 PHASES = ("projection", "layer 1", "layer 2", "layer 3", "layer 4", "epilogues")
@@ -35,9 +35,9 @@ SOURCES = {
     "uint8": Source("uint8", "dcgan_home_uint8", **FULL_SIZE | {"pictures": "uint8"}),
     "float32": Source("uint8", "dcgan_peers", "dcgan_home", **FULL_SIZE),
     "layers": Source("layers", "tconv_gpu_large", "tconv_gpu_pictures", dtype="float32", prepare=network_layers),
-    "ranks": Source("ranks", *ON_RANKS, GPUS, **SIZE),
+    "ranks": Source("ranks", *RANK_EXPERIMENTS, GPUS, **SIZE),
     "several GPUs": Source("widest", GPUS, **SIZE),
-    "most GPUs": Source("widest", GPUS, "dcgan_ranks", "dcgan_weak", *ON_GPUS, **SIZE),
+    "most GPUs": Source("widest", GPUS, "dcgan_ranks", "dcgan_weak", *GPU_EXPERIMENTS, **SIZE),
 }
 MACHINES = {
     "host": Needs(("host",)),
@@ -65,8 +65,8 @@ TF32, FLOAT16 = {"math": "tf32"}, {"math": "float16"}
 LARGE_BATCH, SMALL_BATCH = {"batch": 1280}, {"batch": 128}
 TAPERED = TF32 | {"batch": 528, "batches": "tapered"}
 ON_ONE_GPU, ON_ONE_STREAM = {"gpus": 1}, {"streams": 1, "graph": "on"}
-OURS = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
-HIDDEN_COPIES, GRAPHED = {"memory": "pinned", "copies": "hidden"} | OURS, {"streams": 2, "graph": "on"} | OURS
+OUR_BASE = {"first": UNSTATED, "math": UNSTATED, "batch": 512}
+HIDDEN_COPIES, AS_GRAPH = {"memory": "pinned", "copies": "hidden"} | OUR_BASE, {"streams": 2, "graph": "on"} | OUR_BASE
 TMA_TF32, TMA_FLOAT16 = TMA | TAPERED | ON_ONE_GPU, TMA | ON_ONE_STREAM | FLOAT16 | SMALL_BATCH | ON_ONE_GPU
 ON_HOST = {"threads": MAX, "batch": HOST_IMAGES, "turned": OFF}  # of PyTorch
 PEER, PEER_IDEA = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch compiled, cuDNN, copies hidden"
@@ -83,7 +83,7 @@ LINES = {
     "window": Line("cuda", WINDOW | LARGE_BATCH, "gpu", "a window of pixels, fused layers", "loads", "3 + 1, window"),
     "tma": Line("cuda", TMA | FLOAT16 | LARGE_BATCH, "gpu", "tensor cores", "multiply-adds", "half, TMA"),
     "home": Line("home", ON_ONE_GPU | HIDDEN_COPIES, "gpu", "hidden copies", "the link", "float32", begins=True),
-    "home-graph": Line("home", ON_ONE_GPU | GRAPHED, "gpu", "two streams, one graph", "launches", "float32, graph"),
+    "home-graph": Line("home", ON_ONE_GPU | AS_GRAPH, "gpu", "two streams, one graph", "launches", "float32, graph"),
     "home-tma-tf32": Line("home", TMA_TF32, "gpu", "tensor cores, small last batches", "multiply-adds", "TF32, TMA"),
     "home-tma": Line("home", TMA_FLOAT16, "gpu", "operands half as large", "memory", "half, TMA"),
     "pytorch": Line("pytorch", ON_HOST | {"compiled": OFF}, "host", begins=True),
@@ -98,7 +98,7 @@ GRAPHS = DEFAULTS | {"graph": "on"}
 LINES |= {
     "split": Line("cuda", {"first": "cuda_im2col"}, "splits"),
     "staged": Line("home", {"first": "cuda_im2col"}, "staged"),
-    "copied": Line("home", {"streams": 1, "batches": UNSTATED} | OURS, "gpu"),
+    "copied": Line("home", {"streams": 1, "batches": UNSTATED} | OUR_BASE, "gpu"),
     "ranks-then": Line("mpi_home", {"ranks": MAX, "first": "cuda_im2col", "memory": "staged"}, "ranks"),
     "ranks": Line("mpi_home", {"ranks": MAX, "first": UNSTATED}, "ranks"),
     "host-threads": Line("home", DEFAULTS | {"graph": UNSTATED, "gpus": MAX}, "most GPUs"),

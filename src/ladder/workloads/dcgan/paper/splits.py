@@ -10,9 +10,9 @@ Timelines of a batch of sixteen pictures on the GPU, as in a figure of the study
 layers are im2col products, with one operand in registers, and how many are computed directly.
 """
 EXPERIMENTS = ("dcgan_splits",)
-WAYS = {f"{first} + {4 - first}": select("split", split=first, images=SPLIT_IMAGES) for first in (2, 3, 4)}
+CALLS = {f"{first} + {4 - first}": select("split", split=first, images=SPLIT_IMAGES) for first in (2, 3, 4)}
 
 
 def draw(study):
     """A panel for each split."""
-    return timeline.figure(study.traces(SPLITS, WAYS), "the splits")
+    return timeline.figure(study.traces(SPLITS, CALLS), "the splits")

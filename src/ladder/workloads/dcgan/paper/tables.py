@@ -11,7 +11,7 @@ from ladder.workloads.dcgan.paper.lines import IMAGES, cold_start, gpu_run
 
 IM2COL = "cuda_im2col, cublas"
 HEIGHTS = [h for h, *_ in layout.layers(layout.CHANNELS)]  # rows of the images before each layer
-METHODS = {
+METHODS = {  # {variant, and the product's variant or a key of MATHS: tunings}
     "cuda_parity": {},
     "cuda_im2col, cuda_columns": {"product": "cuda_columns"},
     IM2COL: {"product": "cublas"},
@@ -24,7 +24,7 @@ MATHS = {"TF32": "tf32", "half": "float16"}
 TENSOR_CORES = ("cuda_implicit_wgmma", "cuda_implicit_tma", "cuda_window_mma", "pytorch_cuda")
 METHODS |= {f"{name}, {words}": {"math": math} for words, math in MATHS.items() for name in TENSOR_CORES}
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
-# Ways to draw on several GPUs.
+# Ways to draw on several GPUs, {words: key of LINES}.
 WAYS = {
     "threads": "host-threads",
     "threads, a graph each": "graph",
@@ -54,7 +54,7 @@ def home(study):
     """The time of a call with its copies by memory, hidden or after each batch, by the earlier kernels and by ours."""
     rows = []
     for memory in MEMORIES:
-        cases = [study.find(kind(memory, copies)) for kind in (claims.study_call, claims.our_call) for copies in COPIES]
+        cases = [study.find(call(memory, copies)) for call in (claims.study_call, claims.our_call) for copies in COPIES]
         rows.append([code(memory), *map(median, cases)])
     head = latex.group_head(["Memory"], {"earlier kernels": COPIES, "our kernels": COPIES})
     return latex.table("lrrrr", head, rows if {cell for _, *times in rows for cell in times} != {NONE} else ())
@@ -64,13 +64,13 @@ def gpus(study):
     """Seconds by images and GPUs in the earlier study's Table 4, and by its program on our ranks, cold and steady."""
     ranks = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
     counts, rows = [int(count) for count in ranks], []
-    for size in earlier.IMAGE_COUNTS if len(counts) > 1 else ():
-        now = [gpu_run("ranks-then", "ranks", count, size) for count in counts]
-        then = [latex.seconds(times[size], 3) for times in earlier.CALL_TIMES.values()]
-        starts = (median(study.find(cold_start(case)), 2) for case in now)
-        rows.append([num(size), *then, *starts, *(median(study.find(case)) for case in now)])
-    a_node, now = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
-    groups = {"then, GPUs in each of two nodes": a_node, "now, cold": now, "now, steady": now}
+    for images in earlier.IMAGE_COUNTS if len(counts) > 1 else ():
+        calls = [gpu_run("ranks-then", "ranks", count, images) for count in counts]
+        then = [latex.seconds(times[images], 3) for times in earlier.CALL_TIMES.values()]
+        cold = (median(study.find(cold_start(call)), 2) for call in calls)
+        rows.append([num(images), *then, *cold, *(median(study.find(call)) for call in calls)])
+    node_gpus, rank_gpus = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
+    groups = {"then, GPUs in each of two nodes": node_gpus, "now, cold": rank_gpus, "now, steady": rank_gpus}
     head = latex.group_head(["Pictures"], groups)
     return latex.table("r" * len(head), head, rows)
 

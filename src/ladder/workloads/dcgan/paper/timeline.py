@@ -10,10 +10,10 @@ When each batch of a call, numbered in order, is computed by the earlier study's
 (`copy`), and from there to the caller's array (`host`), as in a figure of the study.
 """
 EXPERIMENTS = ("dcgan_rungs", "dcgan_staged")
-WAYS = {"copies after each batch": study_call("staged", "after"), "copies hidden": study_call("staged", "hidden")}
+CALLS = {"copies after each batch": study_call("staged", "after"), "copies hidden": study_call("staged", "hidden")}
 
 
 def draw(study):
-    """A panel for each way, on the chapter's GPU."""
-    rows = study.traces(STAGED, WAYS, [study.machine("gpu").subject])
+    """A panel for each of the two calls, on the chapter's GPU."""
+    rows = study.traces(STAGED, CALLS, [study.machine("gpu").subject])
     return timeline.figure(rows, "batches and their copies", [looks.COLOURS[name] for name in ("blue", "sky")])

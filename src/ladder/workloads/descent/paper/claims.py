@@ -14,10 +14,10 @@ from ladder.workloads.descent.paper.earlier import KERNELS, seconds
 from ladder.workloads.descent.paper.lines import MATERIALISED, select_kernel
 from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, traffic
 
-IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # a number of blocks, and its n in order
+IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # (`block`, n, n, ...)
 MATRICES, VECTORS, OTHERS = KERNELS[:3], KERNELS[3:], KERNELS[1:]  # OTHERS: all but init
 # Of some gains the one that decides whether all rates rise, and the one that decides whether none does.
-smallest, greatest = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
+min_gain, max_gain = partial(min, key=lambda gain: gain[0].low), partial(max, key=lambda gain: gain[0].high)
 kernels_claim = partial(Claim, needs="all kernels", place="5.5")
 
 
@@ -36,7 +36,7 @@ def gains(study, names, block, *sizes):
 
 
 def decision(pick, names, block, *sizes):
-    """The ratio and the cause of a claim about the gains of kernels, of which the one that `pick` returns decides."""
+    """Keywords of a claim: the ratio and the cause of the gain that `pick` returns of those of some kernels."""
 
     def cause(study, ratio):
         _, name, small, large = pick(gains(study, names, block, *sizes))
@@ -46,11 +46,11 @@ def decision(pick, names, block, *sizes):
     return {"ratio": lambda study: pick(gains(study, names, block, *sizes))[0], "cause": cause}
 
 
-def summed_times(rows):
-    """A row for each process of some cases, [rows], with their median times in it added up."""
-    first, *_ = rows
+def summed_times(frames):
+    """A row for each process of some cases, [rows of a case], with their median times in it added up."""
+    first, *_ = frames
     keys = [name for name in ("campaign", "process") if name in first]
-    times = sum(frame.groupby(keys, dropna=False)["seconds"].median() for frame in rows)
+    times = sum(frame.groupby(keys, dropna=False)["seconds"].median() for frame in frames)
     return first.drop_duplicates(keys).set_index(keys).assign(seconds=times).dropna(subset="seconds").reset_index()
 
 
@@ -82,8 +82,8 @@ def latency_claim(key, words, slower, faster):
     """The claim that an iteration has less latency, with the time that it is shorter as the cause."""
 
     def cause(study, ratio):
-        seconds = median_time(study.rows(slower)) - median_time(study.rows(faster))
-        return f"by \\qty{{{latex.digits(1e6 * seconds, 2)}}}{{\\micro\\second}} per iteration"
+        saving = median_time(study.rows(slower)) - median_time(study.rows(faster))
+        return f"by \\qty{{{latex.digits(1e6 * saving, 2)}}}{{\\micro\\second}} per iteration"
 
     return Claim(key, words, slower, faster, cause=cause)
 
@@ -98,35 +98,34 @@ def shares_cause(*selections):
     return cause
 
 
-GROUPS = {
-    "ratio": matrix_over_vector_gain,
-    "cause": lambda study, _: "matrices {}, vectors {}".format(*(ratios.short(it.value) for it in group_gains(study))),
-}
+# Keywords of claims: GROUPS, BANDWIDTH and, below, TRAFFIC.
+GROUP_WORDS, GROUPS = "matrices {}, vectors {}", {"ratio": matrix_over_vector_gain}
+GROUPS["cause"] = lambda study, _: GROUP_WORDS.format(*(ratios.short(gain.value) for gain in group_gains(study)))
 BANDWIDTH = {"ratio": bandwidth_ratio, "needs": "version 1 and a ceiling"}
 BANDWIDTH |= {"cause": share_of_floor("{} of the bandwidth at best")}
 EARLIER_CLAIMS = [
-    kernels_claim("rises-32", "Rates rise with $n$ in 32 blocks", **decision(smallest, KERNELS, *IN_32)),
-    kernels_claim("rises-128", "Rates rise with $n$ in 128 blocks", **decision(smallest, KERNELS, *IN_128)),
+    kernels_claim("rises-32", "Rates rise with $n$ in 32 blocks", **decision(min_gain, KERNELS, *IN_32)),
+    kernels_claim("rises-128", "Rates rise with $n$ in 128 blocks", **decision(min_gain, KERNELS, *IN_128)),
     kernels_claim("matrices", "In 128 blocks kernels on matrices gain most", **GROUPS),
-    kernels_claim("init", "In 512 blocks the rate of `init` rises", **decision(smallest, ("init",), *IN_512)),
-    kernels_claim("others", "In 512 blocks no other rate rises", min=1, max=1, **decision(greatest, OTHERS, *IN_512)),
+    kernels_claim("init", "In 512 blocks the rate of `init` rises", **decision(min_gain, ("init",), *IN_512)),
+    kernels_claim("others", "In 512 blocks no other rate rises", min=1, max=1, **decision(max_gain, OTHERS, *IN_512)),
     Claim("bandwidth", r"$32 \times 32$ elements don't saturate the bandwidth", **BANDWIDTH, place="4.1, 4.2"),
 ]
-LARGE, RECOMPUTED = (select("cuda_fused", "large", recompute=every) for every in (UNSTATED, 1))
+UPDATED, RECOMPUTED = (select("cuda_fused", "large", recompute=period) for period in (UNSTATED, 1))
 SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solution", n=4096, kappa=100)
 STEEPEST_AND_CG = solve(algorithm="steepest"), solve(algorithm="cg")
 # A product A x in two kernels, and in one; and the bytes that the two move over those of the one.
-*WRITING, FUSED = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
+*WRITING, GEMV = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
 TRAFFIC_RATIO = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
-TRAFFIC = {"ratio": partial(time_ratio, slower=WRITING, faster=[FUSED]), "cause": shares_cause(*WRITING, FUSED)}
+TRAFFIC = {"ratio": partial(time_ratio, slower=WRITING, faster=[GEMV]), "cause": shares_cause(*WRITING, GEMV)}
 OUR_CLAIMS = [
     latency_claim("exchanged", "Launching as the study did costs time", "cuda_version2", "cuda_version2/right"),
     Claim("materialised", "Writing products costs their traffic", **equals(TRAFFIC_RATIO), **TRAFFIC),
     latency_claim("launches", "A CUDA graph beats single launches", "cuda_fused/launched", "cuda_fused"),
     latency_claim("one-launch", "One launch per solve beats a graph", "cuda_fused", "cuda_persistent"),
     # The model: memory-bound, so that reading twice takes twice as long, and reading half takes half as long.
-    Claim("recomputed", "Recomputing $r$ doubles an iteration", RECOMPUTED, LARGE, 2, 2, cause=shares_cause(LARGE)),
-    Claim("half", "Reading half of $A$ halves the time", LARGE, SYMMETRIC, 2, 2, cause=shares_cause(SYMMETRIC)),
+    Claim("recomputed", "Recomputing $r$ doubles an iteration", RECOMPUTED, UPDATED, 2, 2, cause=shares_cause(UPDATED)),
+    Claim("half", "Reading half of $A$ halves the time", UPDATED, SYMMETRIC, 2, 2, cause=shares_cause(SYMMETRIC)),
     Claim("conjugate", r"CG over steepest descent ($\kappa = 100$, $n = 4096$)", *STEEPEST_AND_CG),
 ]
 CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

@@ -18,14 +18,14 @@ steepest descent, but not in CG.
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
 MIN_RESIDUAL = 1e-9  # the relative residual at which the axis begins
-KINDS = {
+LOOKS_BY_METHOD = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], ""),
     "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "", (2, 1.5)),
     "cg": looks.Look("CG", looks.COLOURS["blue"], ""),
     "cg recomputed": looks.Look("CG, residual recomputed", looks.COLOURS["sky"], "", (2, 1.5)),
 }
-RATE = {"color": theme.LIGHT, "linewidth": 4, "zorder": 1}
-BOUND = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
+RATE_STYLE = {"color": theme.LIGHT, "linewidth": 4, "zorder": 1}
+BOUND_STYLE = {"color": theme.DARK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 
 
 def draw(study):
@@ -37,18 +37,18 @@ def draw(study):
     figure, bands = layout.panels({study.machine("convergence").subject: panels}, fill, HEIGHT, 0.5)
     ((axes, *_),) = bands.values()
     axes.set_ylabel("relative residual")
-    entries = [layout.look_handle(look) for method, look in KINDS.items() if method in set(curves["method"])]
-    lines = [Line2D([], [], **RATE, label="rate in theory"), Line2D([], [], **BOUND, label="bound of CG's error")]
-    layout.legend(figure, [*entries, *lines])
+    entries = [layout.look_handle(look) for method, look in LOOKS_BY_METHOD.items() if method in set(curves["method"])]
+    entries.append(Line2D([], [], **RATE_STYLE, label="rate in theory"))
+    layout.legend(figure, [*entries, Line2D([], [], **BOUND_STYLE, label="bound of CG's error")])
     return figure
 
 
 def fill(axes, kappa, rows):
     """The residuals at a condition number, over the lines of the theory."""
     steps = np.arange(rows["step"].max() + 1)
-    axes.plot(steps, residuals.steepest_error(kappa, steps), **RATE)
-    axes.plot(steps, residuals.conjugate_bound(kappa, steps), **BOUND)
-    marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", KINDS)
+    axes.plot(steps, residuals.steepest_error(kappa, steps), **RATE_STYLE)
+    axes.plot(steps, residuals.conjugate_bound(kappa, steps), **BOUND_STYLE)
+    marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", LOOKS_BY_METHOD)
     scales.log_axis(axes.yaxis, (MIN_RESIDUAL, 5), formats.power, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
     axes.grid(axis="y")

@@ -3,7 +3,7 @@
 from ladder.workloads.descent_kernel.earlier import COLUMNS, VERSION1, VERSION2
 
 KERNELS = tuple(VERSION2)
-LARGEST = COLUMNS[-1]  # block and n
+LARGEST = COLUMNS[-1]  # (block, n) at the largest n
 
 
 def seconds(kernel, block, n):

@@ -11,8 +11,8 @@ from ladder.workloads.descent_kernel.earlier import VERSION1_N
 UNIT = "Iteration"
 N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
 CONVERGENCE, SOLUTION, DIRECT = "descent_convergence", "descent_solution", "descent_direct"
-SOLUTIONS = (SOLUTION, "descent_threads", DIRECT)
-KERNELS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # launched as in the earlier study
+SOLVE_EXPERIMENTS = (SOLUTION, "descent_threads", DIRECT)
+KERNEL_EXPERIMENTS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # launched as in the study
 MATERIALISED = 8192  # n of a matrix whose products are written to memory
 
 
@@ -36,10 +36,10 @@ SOURCES = {
     "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
     "worst": per_iteration("convergence", CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
     "solution": Source("host", SOLUTION, prepare=comparable_solves),
-    "solves": Source("solves", *SOLUTIONS, prepare=comparable_solves),
+    "solves": Source("solves", *SOLVE_EXPERIMENTS, prepare=comparable_solves),
     "direct": Source("solves", DIRECT),
     "direct on a GPU": Source("solves", DIRECT, device="cuda"),
-    "kernels": Source("host", *KERNELS, launch="study", dtype=DTYPE),
+    "kernels": Source("host", *KERNEL_EXPERIMENTS, launch="study", dtype=DTYPE),
     "version 1": Source("host", "descent_kernels_version1", n=VERSION1_N, dtype=DTYPE),
     "large kernels": Source("host", "descent_kernels_large", n=MATERIALISED, dtype=DTYPE),
 }
@@ -74,8 +74,8 @@ LINES = {
 TABLE = [[key for key, line in LINES.items() if key in RUNGS and line.source == name] for name in ("ladder", "small")]
 FIGURE = [key for key, line in LINES.items() if line.source == "ladder"]
 ALGORITHMS = {"steepest": "steepest descent", "cg": "CG", "direct": "Cholesky"}
-# The lines that represent an algorithm in comparisons, on the host and on a GPU, fixed beforehand.
-LINES_OF = {
+# The key of the line that represents an algorithm in comparisons, by device; fixed beforehand.
+LINE_KEYS = {
     "host": {"steepest": "blas", "cg": "blas", "direct": "scipy_cholesky"},
     "cuda": {"steepest": "cuda_persistent", "cg": "cuda_persistent", "direct": "cusolver"},
 }
@@ -83,7 +83,7 @@ LINES_OF = {
 
 def solve_rows(solves, device, algorithm, n):
     """The solves of a size by the variant that represents an algorithm."""
-    return where(solves, device=device, variant=LINES[LINES_OF[device][algorithm]].variant, algorithm=algorithm, n=n)
+    return where(solves, device=device, variant=LINES[LINE_KEYS[device][algorithm]].variant, algorithm=algorithm, n=n)
 
 
 def solve_ratios(solves, device, algorithm):

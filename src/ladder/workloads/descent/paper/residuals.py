@@ -13,7 +13,7 @@ from ladder.store.study import first_case, where
 from ladder.workloads.descent.paper.lines import CONVERGENCE
 
 STARTS = {"steepest": "worst", "cg": "random"}
-RECOMPUTED = " recomputed"  # a suffix of an algorithm's name
+RECOMPUTED_SUFFIX = " recomputed"  # a suffix of an algorithm's name
 JUMP = 2.0  # the minimum factor by which a residual exceeds an earlier one after a jump
 RATE_END = 1e-3  # the relative residual down to which the rate is measured
 
@@ -36,7 +36,7 @@ def curves_of(study):
         return rows
     rows = rows[rows["start"] == rows["algorithm"].map(STARTS)]
     recomputed = rows["recompute"].fillna(0).astype(int) > 0 if "recompute" in rows else False
-    rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + RECOMPUTED))
+    rows = rows.assign(method=rows["algorithm"].where(~recomputed, rows["algorithm"] + RECOMPUTED_SUFFIX))
     first = rows.sort_values("step").groupby(["machine", "variant", "case", "process"])["residual"].transform("first")
     rows = rows.assign(relative=np.sqrt(rows["residual"] / first))
     lines = [first_case(line) for _, line in rows.groupby(["kappa", "method"], sort=False)]
@@ -44,7 +44,7 @@ def curves_of(study):
 
 
 def curve_of(study, method, kappa):
-    """The curve at a condition number of a method, an algorithm with the suffix RECOMPUTED if its residual is."""
+    """The curve of a method, an algorithm with RECOMPUTED_SUFFIX if r is recomputed, at a condition number."""
     return require_measured(where(curves_of(study), method=method, kappa=kappa))
 
 
@@ -53,8 +53,8 @@ def rate(study, method, kappa):
     curve = curve_of(study, method, kappa)
     if len(curve) < 2:
         return None
-    reached = curve[curve["relative"] <= RATE_END]
-    end = reached.iloc[0] if len(reached) else curve.iloc[-1]
+    rows_below = curve[curve["relative"] <= RATE_END]
+    end = rows_below.iloc[0] if len(rows_below) else curve.iloc[-1]
     return float(end["relative"] ** (1 / end["step"]))
 
 
@@ -73,5 +73,5 @@ def true_residual(study, method, kappa):
 def min_after_jump(study, method, kappa):
     """The minimum reported residual after a jump above JUMP times an earlier one; None without a jump."""
     values = curve_of(study, method, kappa)["relative"]
-    jumped = values[(values > JUMP * values.cummin()).cummax()]
-    return jumped.min() if len(jumped) else None
+    after_jump = values[(values > JUMP * values.cummin()).cummax()]
+    return after_jump.min() if len(after_jump) else None

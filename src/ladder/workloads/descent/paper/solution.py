@@ -5,7 +5,7 @@ from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.statistics import crossings
 from ladder.store.study import values, where
-from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, solve_ratios
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINE_KEYS, solve_ratios
 
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
@@ -19,7 +19,7 @@ AXES_HEIGHT = 0.75  # inches of the axes in a panel
 COLOURS = {name: looks.COLOURS[colour] for name, colour in zip(ALGORITHMS, ("red", "blue", "green"), strict=True)}
 # Variants of one algorithm differ by their dashes.
 DASHES = ("", (4, 1.5), (1, 1), (5, 1, 1, 1))
-CROSSING = {"color": DARK, "linewidth": 0.8}
+CROSSING_STYLE = {"color": DARK, "linewidth": 0.8}
 
 
 def draw(study):
@@ -27,13 +27,13 @@ def draw(study):
     keys, groups = ("variant", "algorithm", "n"), {}
     for name in study.study.machines():
         solves = study.sources["solves"].rows(study.study.for_machine(name))
-        for device in LINES_OF:
+        for device in LINE_KEYS:
             rows = where(solves, device=device)
             if len(rows := rows[rows.groupby("variant")["n"].transform("nunique") > 1]):  # one size gives no line
                 cases = medians.first_cases(medians.summaries(rows, keys), keys)
-                ratios = {line: solve_ratios(rows, device, line) for line in ("cg", "steepest")}
-                answers = {line: crossings.break_even(points) for line, points in ratios.items()}
-                sizes = {line: answer[0] for line, answer in answers.items() if isinstance(answer, tuple)}
+                ratios = {algorithm: solve_ratios(rows, device, algorithm) for algorithm in ("cg", "steepest")}
+                answers = {algorithm: crossings.break_even(points) for algorithm, points in ratios.items()}
+                sizes = {algorithm: answer[0] for algorithm, answer in answers.items() if isinstance(answer, tuple)}
                 groups.setdefault(name, []).append((device, rows, cases, sizes))
     if not groups:
         return layout.empty("times to solution")
@@ -43,7 +43,7 @@ def draw(study):
         axes.set_ylabel("time of a solve")
     entries = [layout.look_handle(looks.Look(ALGORITHMS[name], colour, "o")) for name, colour in COLOURS.items()]
     if any(sizes for *_, sizes in panels):
-        entries.append(Line2D([], [], **CROSSING, label="less than Cholesky from here on"))
+        entries.append(Line2D([], [], **CROSSING_STYLE, label="less than Cholesky from here on"))
     layout.legend(figure, entries, all(cases["converged"].all() for _, _, cases, _ in panels))
     return figure
 
@@ -57,16 +57,16 @@ def fill(axes, device, rows, cases, sizes):
     scales.time_axis(axes.yaxis, scales.extent(cases, max_factor=1.5))
     ends.label_lines(axes, cases, "n", looks_by_name, AXES_HEIGHT)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
-    axes.set_xlabel(f"n{conditions(rows)}")
+    axes.set_xlabel(f"n{axis_suffix(rows)}")
     axes.grid(axis="y")
     for name, size in sizes.items():
-        axes.axvline(size, **CROSSING | {"color": COLOURS[name]})
+        axes.axvline(size, **CROSSING_STYLE | {"color": COLOURS[name]})
         position = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
         axes.annotate(digits(size, 2), (size, 1), (-2, 0), **position, ha="right", color=COLOURS[name], fontsize=SMALL)
 
 
-def conditions(rows):
-    """The condition and the tolerance of the iterative solves, as a suffix of an axis label."""
+def axis_suffix(rows):
+    """The condition numbers and tolerances of the iterative solves, as a suffix of an axis label."""
     rows = rows[rows["algorithm"] != "direct"]
     kappas = (f"κ = {kappa:g}" for kappa in values(rows, "kappa"))
     tolerances = (f"tolerance {value:.0e}".replace("e-0", "e-") for value in values(rows, "tolerance"))

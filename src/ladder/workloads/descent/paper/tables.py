@@ -14,8 +14,8 @@ from ladder.workloads.descent_kernel.earlier import VERSION1_N, elements_written
 COLUMNS = ((None, VERSION1_N), *VERSION2_COLUMNS)  # of all four tables of the study; version 1 has no number of blocks
 
 
-def rates(study, amount):
-    """What `amount(kernel, n, version)` counts, in giga per second, in the earlier study and in ours."""
+def rate_table(study, amount):
+    """The table of what `amount(kernel, n, version)` counts, in giga per second, in the earlier study and in ours."""
     rows, is_measured = [], False
     for name in KERNELS:
         cells = [code(name)]
@@ -31,4 +31,4 @@ def rates(study, amount):
 
 
 # Giga-elements written per second, and gigabytes loaded and stored.
-elements, bandwidth = (partial(rates, amount=amount) for amount in (elements_written, traffic))
+elements, bandwidth = (partial(rate_table, amount=amount) for amount in (elements_written, traffic))

@@ -9,7 +9,7 @@ from ladder.report.telling.chapter_study import require_measured
 from ladder.report.telling.lines import EarlierTime, select
 from ladder.store.study import median_time, values
 from ladder.workloads.descent.paper import earlier, model, residuals
-from ladder.workloads.descent.paper.lines import ALGORITHMS, LINES_OF, select_kernel, solve_ratios, solve_rows
+from ladder.workloads.descent.paper.lines import ALGORITHMS, LINE_KEYS, select_kernel, solve_ratios, solve_rows
 from ladder.workloads.descent_kernel.earlier import VERSION1_N
 
 # FLOPs of an iteration, the elements of A that it reads, and in theory a step's rate and the error after k steps.
@@ -46,7 +46,7 @@ def largest_solved(study, device="cuda"):
 def solve(study, algorithm, line=None, n=None):
     """A solve on the GPU: by the line of its algorithm unless `line` differs, at the largest size unless `n` does."""
     n = n or largest_solved(study)
-    return select(line or LINES_OF["cuda"][algorithm], "solves", algorithm=algorithm, n=n)
+    return select(line or LINE_KEYS["cuda"][algorithm], "solves", algorithm=algorithm, n=n)
 
 
 def overtakes(study, device, algorithm):
@@ -63,15 +63,15 @@ def overtakes(study, device, algorithm):
 def common_condition(study, column):
     """The kappa or the tolerance that all iterative solves have in common; NotMeasured if they differ."""
     solves = study.frame("solves")
-    known = values(solves[solves["algorithm"] != "direct"], column) if len(solves) else []
-    return require_measured(known[0] if len(known) == 1 else None)
+    conditions = values(solves[solves["algorithm"] != "direct"], column) if len(solves) else []
+    return require_measured(conditions[0] if len(conditions) == 1 else None)
 
 
 def steps_to_tolerance(study, method, kappa):
     """The steps of a curve to the solves' tolerance; None if it doesn't reach it."""
     curve = residuals.curve_of(study, method, kappa)
-    reached = curve[curve["relative"] <= common_condition(study, "tolerance")]["step"]
-    return int(min(reached)) if len(reached) else None
+    steps_below = curve[curve["relative"] <= common_condition(study, "tolerance")]["step"]
+    return int(min(steps_below)) if len(steps_below) else None
 
 
 def steps_of(study, method, kappa):
@@ -81,10 +81,10 @@ def steps_of(study, method, kappa):
 
 
 def step_ratio(study):
-    """The ratio of the steps of CG at LARGE_KAPPA to those at the solves' condition."""
-    easy = common_condition(study, "kappa")
-    few, many = (require_measured(steps_to_tolerance(study, "cg", kappa)) for kappa in (easy, LARGE_KAPPA))
-    return many / few
+    """The ratio of the steps of CG at LARGE_KAPPA to those at the solves' condition number."""
+    kappas = common_condition(study, "kappa"), LARGE_KAPPA
+    steps, large_kappa_steps = (require_measured(steps_to_tolerance(study, "cg", kappa)) for kappa in kappas)
+    return large_kappa_steps / steps
 
 
 def recompute_period(study):

@@ -1,4 +1,4 @@
-"""The supplement's section on matrix products, on which the chapter on training builds. Literals: docs/contracts.md."""
+"""The supplement's section on matrix products, the base of the training's chapter. Only literals: docs/contracts.md."""
 
 ORDER = 21
 TITLE = "Matrix products"

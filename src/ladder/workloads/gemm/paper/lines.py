@@ -6,7 +6,7 @@ from ladder.store.study import largest_size
 UNIT = None  # this chapter has no ladder: that of products is in the chapter on training
 DTYPES = ("float64", "float32")
 SQUARE, TRAINING = ({dtype: f"{shape}, {dtype}" for dtype in DTYPES} for shape in ("square", "training"))
-ON_HOST = ("square", "large")
+ONE_THREAD_SOURCES = ("square", "large")
 SOURCES = {
     "square": Source("host", "gemm_square", threads=1),
     "large": Source("host", "gemm_large", threads=1),

@@ -15,7 +15,7 @@ the rates of cuBLAS and of fused multiply-adds without tensor cores. The intensi
 EXPERIMENTS = "gemm_square", "gemm_threads", "gemv_threads", "gemm_gpu_float64", "gemm_gpu_training_float64", "gemv_gpu"
 USES_CEILINGS = True
 DTYPE = "float64"
-GROUPS = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # of points by device, in the order of PROBLEMS
+EXPERIMENTS_BY_DEVICE = {"host": EXPERIMENTS[:3], "cuda": EXPERIMENTS[3:]}  # in the order of PROBLEMS
 PROBLEMS = ("square product", "training's products", "matrix-vector")
 
 
@@ -25,8 +25,8 @@ def draw(study):
     for name in study.study.machines():
         machine = study.study.for_machine(name)
         for device, roofs in roofline.roofs_by_device(machine, DTYPE).items():
-            groups = zip(GROUPS[device], PROBLEMS, strict=True)
-            points = pd.concat([fastest(tables[group], name).assign(group=problem) for group, problem in groups])
+            pairs = zip(EXPERIMENTS_BY_DEVICE[device], PROBLEMS, strict=True)
+            points = pd.concat([fastest_cases(tables[key], name).assign(group=problem) for key, problem in pairs])
             if roofs and len(points):
                 panels[name if device == "host" else f"{name}, GPU"] = [(DTYPE, roofs, points)]
     if not panels:
@@ -38,7 +38,7 @@ def draw(study):
     return figure
 
 
-def fastest(tables, machine):
+def fastest_cases(tables, machine):
     """A row per method and problem, on its fastest number of threads: GFLOP/s, and FLOP/byte with infinite caches."""
     frame = medians.samples(tables)
     rows = [pd.DataFrame(columns=[*medians.SUMMARY, "method", "intensity"])]

@@ -9,42 +9,42 @@ from ladder.report.telling.ladder import insert_rules
 from ladder.store import rates
 from ladder.store.study import NO_ROWS, by_threads, largest_size, values, where
 from ladder.workloads.gemm import RUNGS, SIZES
-from ladder.workloads.gemm.paper.lines import LINES, ON_HOST, SQUARE, TRAINING
+from ladder.workloads.gemm.paper.lines import LINES, ONE_THREAD_SOURCES, SQUARE, TRAINING
 from ladder.workloads.gemm.paper.text import error
 
 FORMS = SIZES["form"]
 TERA, SHAPE = 1e12, "${m} \\times {n} \\times {k}$"
-TUNINGS = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # the study's block
+TUNINGS = {"cuda_naive": {}, "cuda_shared": {"block": 16}, "cuda_tiled": {}, "cuda_mma": {}}  # 16: the earlier study's
 
 
-def variants(rows):
+def rows_by_variant(rows):
     """The rows of every variant, [(variant, rows)], in the order of the rungs."""
     return [(name, where(rows, variant=name)) for name in RUNGS if name in set(values(rows, "variant"))]
 
 
-def by_form(columns, first, value, groups):
-    """A table with two columns per form: `value` and the share of the ceiling."""
-    head = latex.group_head(first, {code(form): [value, "of ceiling"] for form in FORMS})
+def table_by_form(columns, first_heads, value_head, groups):
+    """A table with two columns per form: a value and the share of the ceiling; `columns` are their types in LaTeX."""
+    head = latex.group_head(first_heads, {code(form): [value_head, "of ceiling"] for form in FORMS})
     return latex.table(columns, head, insert_rules(groups))
 
 
-def form_cells(rows, value, ceiling):
-    """The two cells of every form: `value(rows)`, and the share of the ceiling."""
-    return [cell for case in (where(rows, form=form) for form in FORMS) for cell in (value(case), share(case, ceiling))]
+def form_cells(rows, show, ceiling):
+    """The two cells of every form: `show(rows)`, and the share of the ceiling."""
+    return [cell for case in (where(rows, form=form) for form in FORMS) for cell in (show(case), share(case, ceiling))]
 
 
 def square(study):
     """Time and share of the ceiling of every variant and form, at each size, on one thread."""
     groups = []
-    for frame in map(study.frame, ON_HOST):
+    for frame in map(study.frame, ONE_THREAD_SOURCES):
         for dtype in values(frame, "dtype")[::-1]:
             ceiling = rates.products(study.machine("host"), dtype, 1)
             for size in values(where(frame, dtype=dtype), "m"):
                 groups.append([])
-                for name, rows in variants(where(frame, dtype=dtype, m=size)):
-                    first = [code(name), code(dtype), SHAPE.format(**rows.iloc[0])]
-                    groups[-1].append([*first, *form_cells(rows, median, ceiling)])
-    return by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
+                for name, rows in rows_by_variant(where(frame, dtype=dtype, m=size)):
+                    labels = [code(name), code(dtype), SHAPE.format(**rows.iloc[0])]
+                    groups[-1].append([*labels, *form_cells(rows, median, ceiling)])
+    return table_by_form("lllrrrrrr", ["Variant", "Type", "Size"], "time", groups)
 
 
 def threads(study):
@@ -52,7 +52,7 @@ def threads(study):
     frame, groups = study.frame("threads"), []
     for form in FORMS:
         groups.append([])
-        for name, rows in variants(largest_size(where(frame, form=form))):
+        for name, rows in rows_by_variant(largest_size(where(frame, form=form))):
             cases = by_threads(rows)
             single, largest = cases.get(1, NO_ROWS), max(cases)
             ceiling = rates.products(study.machine("host"), "float64", largest)
@@ -64,18 +64,18 @@ def threads(study):
 
 
 def gpu(study):
-    """FLOP/s of every rung and tuning on the large product, and their share of the best rate of their precision."""
+    """FLOP/s of every rung and tuning on the square product, and their share of the best rate of their precision."""
     machine, groups = study.machine("gpu"), []
     for frame in map(study.frame, SQUARE.values()):
         groups.append([])
-        for name, cases in variants(frame):
+        for name, cases in rows_by_variant(frame):
             tunings = cases["case"].str.partition(",cache=")[2].str.partition(",")[2]
             for tuning, rows in cases.groupby(tunings):
                 precision = rows["precision"].iloc[0]
                 cells = form_cells(rows, partial(flops, unit=TERA), rates.products(machine, precision, device="cuda"))
                 groups[-1].append([code(name), latex.escape(tuning.replace(",", ", ")), code(precision), *cells])
     columns = r"l>{\raggedright}p{0.2\linewidth}lrrrrrr"
-    return by_form(columns, ["Variant", "Tuning", "Precision"], "TFLOP/s", groups)
+    return table_by_form(columns, ["Variant", "Tuning", "Precision"], "TFLOP/s", groups)
 
 
 def gpu_mixed(study):
@@ -97,11 +97,11 @@ def gpu_training(study):
         for precision in sorted(values(frame, "precision"), key=("float64", "float32", "tf32").index):
             groups.append([])
             for products in (where(frame, precision=precision, form=form) for form in FORMS):
-                for rows in (where(products, flops=work) for work in values(products, "flops")[::-1]):
+                for rows in (where(products, flops=count) for count in values(products, "flops")[::-1]):
                     first, base = rows.iloc[0], where(rows, variant="cublas")
-                    gains = [ratios.of(base, where(rows, variant=name, **tuning)) for name, tuning in TUNINGS.items()]
+                    speedups = [ratios.of(base, where(rows, variant=name, **keys)) for name, keys in TUNINGS.items()]
                     cells = [code(precision), code(first["form"]), *(latex.num(first[name]) for name in "mnk")]
-                    gains = [digits(gain.value) if gain else NONE for gain in gains]
+                    gains = [digits(ratio.value) if ratio else NONE for ratio in speedups]
                     groups[-1].append([*cells, median(base), *gains])
     heads = ["Precision", "Form", "M & N & K", code("cublas"), *map(code, TUNINGS)]
     return latex.table("llrrrrrrrr", heads, insert_rules(groups))

@@ -18,7 +18,7 @@ def error(study, precision):
 def gpu_cases(study, **conditions):
     """The number of cases on GPUs whose throttling was recorded; with `throttled=True`, of the throttled ones."""
     machine = study.machine("gpu")
-    calls = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
-    calls = where(calls, machine=machine.subject, device="cuda")
-    rows = require_measured(calls[calls["throttled"].notna()] if "throttled" in calls else None)
+    samples = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
+    samples = where(samples, machine=machine.subject, device="cuda")
+    rows = require_measured(samples[samples["throttled"].notna()] if "throttled" in samples else None)
     return latex.num(count_cases(where(rows, **conditions)))

@@ -15,32 +15,32 @@ best of its column. Rows are labelled by the edge of a thread block, or by the r
 after the comma, those of a thread's or a warp's tile; cells show the fastest of all other tunings. Medians.
 """
 EXPERIMENTS = ("gemm_gpu_float64", "gemm_gpu_float32")
-SHAPE = ["m", "n", "k", "dtype", "precision", "cache", "threads"]
+PANEL_COLUMNS = ["m", "n", "k", "dtype", "precision", "cache", "threads"]  # a panel has one value of each
 
 
 def draw(study):
     """A panel per machine, dtype and precision, with a row per tiling and a column per form."""
     frame, panels = medians.samples(medians.join_tables(study.study.tables)), {}
     for name in study.study.machines():
-        shapes = frame[frame["machine"] == name].groupby(SHAPE, sort=False)
-        panels[name] = [(title(rows.iloc[0]), groups(rows)) for _, rows in shapes]
-    panels = {name: blocks for name, blocks in panels.items() if blocks}
+        products = frame[frame["machine"] == name].groupby(PANEL_COLUMNS, sort=False)
+        panels[name] = [(title(rows.iloc[0]), rates_by_method(rows)) for _, rows in products]
+    panels = {name: titled_rates for name, titled_rates in panels.items() if titled_rates}
     if not panels:
         return layout.empty("products on a GPU")
     return heat.figure(panels, 0.8)
 
 
 def title(row):
-    """The title of a panel: its product, its precision and the unit of its numbers."""
+    """The title of a panel: its product, the unit of its numbers, and its precision, which replaces the dtype."""
     size = f"{row['m']} × {row['n']} × {row['k']}"
     return ", ".join([size, *medians.conditions({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
 
 
-def groups(rows):
+def rates_by_method(rows):
     """[(method, TFLOP/s)], with a row per tiling and a column per form."""
     cases = medians.summaries(rows, ("method", "case", "variant", "form"))
-    work = rows.groupby("case")["flops"].first() / 1e12
-    cases = cases.assign(rate=cases["case"].map(work) / cases["median"])
+    teraflops = rows.groupby("case")["flops"].first() / 1e12
+    cases = cases.assign(rate=cases["case"].map(teraflops) / cases["median"])
     cases["tiling"] = [tiling(Case.parse("gemm", case.variant, case.case).tuning) for case in cases.itertuples()]
     cases = cases.sort_values("rate").drop_duplicates(["method", "tiling", "form"], keep="last")
     forms = [form for form in SIZES["form"] if form in set(cases["form"])]

@@ -1,4 +1,4 @@
-"""The chapter on matrix-vector products, from one core to several GPUs. Literals: docs/contracts.md."""
+"""The chapter on matrix-vector products, from one core to several GPUs. Only literals: docs/contracts.md."""
 
 ORDER = 30
 TITLE = "Matrix-vector products"

@@ -8,23 +8,23 @@ from ladder.report.telling.claims import floor_claim
 from ladder.report.telling.lines import SEVERAL, Cause, Claim, select
 from ladder.store.study import phase_times
 
-COMPUTE, SENDING_PHASES = "compute", ("scatter", "broadcast", "gather")
+COMPUTE, TRANSFER_PHASES = "compute", ("scatter", "broadcast", "gather")
 SHIP, RESIDENT = (select(key, "ranks", ranks=SEVERAL) for key in ("ship", "resident"))
 ONE_RANK, HYBRID = select("resident", "ranks", ranks=1), select("hybrid-ship", "ranks")  # one rank sends nothing
 # The communication and the computation of a product: on the ranks of one host, on several hosts, in hybrid ranks.
-SENDING, COMPUTING = (SHIP.phase(*phases) for phases in (SENDING_PHASES, [COMPUTE]))
-ACROSS_HOSTS = [select("ship", "nodes").phase(*phases) for phases in (SENDING_PHASES, [COMPUTE])]
-HYBRID_SENDING = HYBRID.phase(*SENDING_PHASES)
+IN_ONE_HOST = TRANSFER, COMPUTATION = [SHIP.phase(*phases) for phases in (TRANSFER_PHASES, [COMPUTE])]
+ACROSS_HOSTS = [select("ship", "nodes").phase(*phases) for phases in (TRANSFER_PHASES, [COMPUTE])]
+HYBRID_TRANSFER = HYBRID.phase(*TRANSFER_PHASES)
 NEEDS_HOSTS, NEEDS_RANKS = "several hosts, linked by a network", "one rank and several"
-FEWER_RANKS, CALLS = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
+HYBRID_WORDS, WHOLE = "Threads in ranks reduce communication, in one host", Cause("whole product:", SHIP, HYBRID)
 
 
-def has_one_numa_node(host):
+def has_one_numa_node(machine):
     """Whether a machine's description has a single NUMA node."""
-    return host.description.get("cpu", {}).get("NUMA node(s)") == "1"
+    return machine.description.get("cpu", {}).get("NUMA node(s)") == "1"
 
 
-def bound_speedup(study, line):
+def speedup_of_binding(study, line):
     """The speed-up of bound threads and first touch over a line; NotMeasured where all memory is local."""
     if has_one_numa_node(study.machine("host")):
         raise NotMeasured(needs="several NUMA nodes")
@@ -37,13 +37,13 @@ def scatter_share(study, ratio):
     return f"`scatter` takes {percent(times['scatter'] / sum(times.values()), 2)}" if "scatter" in times else None
 
 
-speedup_over_dynamic, speedup_over_openmp = (partial(bound_speedup, line=line) for line in ("dynamic", "openmp"))
-TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
+speedup_over_dynamic, speedup_over_openmp = (partial(speedup_of_binding, line=key) for key in ("dynamic", "openmp"))
+ONE_AND_TWO_GPUS = [select("graph", "gpus", ranks=count) for count in (1, 2)]
 EARLIER_CLAIMS = [
     Claim("sockets", "Remote memory and migrating threads slow the loop", ratio=speedup_over_dynamic, place="slide 9"),
     Claim("binding", "Binding and first touch help", ratio=speedup_over_openmp, place="slides 10, 11"),
     Claim("nodes", "Communication longer than computation", *ACROSS_HOSTS, needs=NEEDS_HOSTS, place="slides 13, 14"),
-    Claim("hybrid", FEWER_RANKS, SENDING, HYBRID_SENDING, needs="the phases of both", cause=CALLS, place="slide 14"),
+    Claim("hybrid", HYBRID_WORDS, TRANSFER, HYBRID_TRANSFER, needs="the phases of both", cause=WHOLE, place="slide 14"),
     Claim("coalesced", "`cuda_coalesced` over `cuda_naive`", "naive", "coalesced", place="slide 17"),
     Claim("shared", "`cuda_shared` over `cuda_coalesced`", "coalesced", "shared", place="slides 18, 19"),
 ]
@@ -51,12 +51,12 @@ OUR_CLAIMS = [
     floor_claim("memory", "`openmp_bound` reads as fast as memory permits", "spread"),
     floor_claim("warp", "`cuda_warp` reads as fast as memory permits", "warp"),
     Claim("equal", "`cuda_warp` as fast as `cublas`", "cublas", "warp", 1, 1),
-    Claim("in-memory", "Communication longer than computation, in one host", SENDING, COMPUTING, needs="the phases"),
+    Claim("in-memory", "Communication longer than computation, in one host", *IN_ONE_HOST, needs="the phases"),
     Claim("travelling", "Ranks lose when the matrix is sent", SHIP, ONE_RANK, needs=NEEDS_RANKS, cause=scatter_share),
     Claim("staying", "Ranks gain when the matrix stays", ONE_RANK, RESIDENT, needs=NEEDS_RANKS),
     Claim("nccl", "`nccl_cublas` over `mpi_cublas`, matrix sent", "mpi-ship", "nccl-ship"),
     floor_claim("link", "`nccl_cublas` sends as fast as a link permits", "nccl-ship"),
     # The model divides the bytes by the bandwidth of the memory of all GPUs.
-    Claim("gpus/2", "Two GPUs over one, matrix resident", *TWO_GPUS, 2, 2, needs="one GPU and two"),
+    Claim("gpus/2", "Two GPUs over one, matrix resident", *ONE_AND_TWO_GPUS, 2, 2, needs="one GPU and two"),
 ]
 CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

@@ -5,7 +5,7 @@ from ladder.store import rates
 from ladder.store.study import values
 from ladder.workloads.gemv.paper.lines import GIGABYTE, SOURCES
 
-COPIES = 2  # accesses to the matrix, a read and a write, when it is sent through the memory of the host
+COPY_ACCESSES = 2  # to the matrix, a read and a write, when it is sent through the memory of the host
 
 
 def predict(machine, row):
@@ -15,17 +15,17 @@ def predict(machine, row):
         rate, links = rates.link(machine), ranks if row["variant"] == "mpi_cublas" else 1
         return rate and GIGABYTE / (rate * links)
     rate = rates.memory_of(machine, row, ranks * count_or_one(row, "threads"))
-    accesses = 1 + COPIES * (is_sent and ranks > 1)
+    accesses = 1 + COPY_ACCESSES * (is_sent and ranks > 1)
     return rate and GIGABYTE / (rate / accesses if on_host else rate * ranks)
 
 
 def floor(machine, row):
     """Seconds per gigabyte at the memory bandwidth of all GPUs of a machine; None if it isn't known."""
-    rate = max(memory_of_gpus(machine).values(), default=None)
+    rate = max(bandwidth_by_gpus(machine).values(), default=None)
     return rate and GIGABYTE / rate
 
 
-def memory_of_gpus(machine):
+def bandwidth_by_gpus(machine):
     """{number of GPUs: B/s of their memory}, for one GPU and for all on which products were measured."""
-    rate, largest = rates.gpu_bandwidth(machine), max(values(SOURCES["gpus"].rows(machine), "ranks"), default=1)
-    return {count: count * rate for count in (1, largest)} if rate else {}
+    rate, most_gpus = rates.gpu_bandwidth(machine), max(values(SOURCES["gpus"].rows(machine), "ranks"), default=1)
+    return {count: count * rate for count in (1, most_gpus)} if rate else {}

@@ -29,9 +29,9 @@ def draw(study):
     return phase_bars.figure(rows, COLOURS, "matrix-vector products on ranks")
 
 
-def panels(study, *lines):
+def panels(study, *lines_by_mode):
     """A panel per mode, given as (source, line, ...), with a bar for every number of ranks."""
-    for mode, (source, *keys) in zip(MODES, lines, strict=True):
+    for mode, (source, *keys) in zip(MODES, lines_by_mode, strict=True):
         if len(frame := study.frame(source)):
             first, variants = frame.iloc[0], {key: study.line(key).variant for key in keys}
             counts = {key: values(where(frame, variant=variant), "ranks") for key, variant in variants.items()}

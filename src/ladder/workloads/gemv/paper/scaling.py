@@ -5,7 +5,7 @@ from ladder.report.telling import scaling
 from ladder.report.telling.lines import select
 from ladder.report.telling.scaling import Panel
 from ladder.store import rates
-from ladder.workloads.gemv.paper.model import memory_of_gpus
+from ladder.workloads.gemv.paper.model import bandwidth_by_gpus
 
 TITLE = "Matrix-vector products by threads, ranks and GPUs"
 CAPTION = """\
@@ -33,5 +33,5 @@ GPUS = [
 
 def draw(study):
     """A panel of the host and one of the GPUs."""
-    panels = [Panel("host", HOST, "cores", rates.bandwidths), Panel("widest", GPUS, "GPUs", memory_of_gpus)]
+    panels = [Panel("host", HOST, "cores", rates.bandwidths), Panel("widest", GPUS, "GPUs", bandwidth_by_gpus)]
     return scaling.figure(study, panels, "bytes", "bandwidth", "matrix-vector products on threads, ranks and GPUs")

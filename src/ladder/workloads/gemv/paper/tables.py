@@ -21,20 +21,20 @@ from ladder.workloads.gemv.paper.lines import DTYPE, GPU_EXPERIMENTS, PHASES, pe
 SENT_LINES = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
 SENT_LINES += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
 ANSWERS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
-ORDER = ("variant", "mode", "ranks", "threads", "case")
+CASE_ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
-def by_matrix(rows):
+def cases_by_matrix(rows):
     """[((n, m), cases)] of rows, from the smallest matrix to the largest; cases by variant, then ranks and threads."""
     matrices = {}
-    for _, case in rows.groupby([name for name in ORDER if name in rows], dropna=False) if len(rows) else ():
+    for _, case in rows.groupby([name for name in CASE_ORDER if name in rows], dropna=False) if len(rows) else ():
         matrices.setdefault((case["n"].iloc[0], case["m"].iloc[0]), []).append(case)
     return sorted(matrices.items(), key=lambda matrix: (math.prod(matrix[0]), matrix[0]))
 
 
 def rows_by_matrix(rows, row):
     """`row(case)` for every case, with rules between matrices."""
-    return insert_rules([[row(case) for case in matrix_cases] for _, matrix_cases in by_matrix(rows)])
+    return insert_rules([[row(case) for case in matrix_cases] for _, matrix_cases in cases_by_matrix(rows)])
 
 
 def codes(rows, *columns):
@@ -62,7 +62,7 @@ def phase_cells(study, machine, rows):
 def sizes(study):
     """Products at every size with the matrix sent, on CPUs and on GPUs, computation and communication apart."""
     groups = []
-    for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
+    for (n, m), _ in cases_by_matrix(study.frame("ranks, all sizes")):
         groups.append([])
         for key, source in SENT_LINES:
             selection = select(key, source, n=n, m=m)
@@ -79,7 +79,7 @@ def sizes(study):
 def break_even(study):
     """The number of products after which sending a matrix once pays, by matrix."""
     rows = []
-    for (n, m), _ in by_matrix(study.frame("ranks, all sizes")):
+    for (n, m), _ in cases_by_matrix(study.frame("ranks, all sizes")):
         ranks, threads = (select(key, "ranks, all sizes", n=n, m=m) for key in ("resident", "openmp"))
         single, graph = ranks.with_tuning(ranks=1), select("graph", "GPUs, all sizes", n=n, m=m)
         pairs = (ranks, single), (ranks, threads), (graph, threads)
@@ -119,17 +119,17 @@ def gpu(study):
     """Every case on one GPU, by matrix and type, with its block if it has one."""
     machine, groups = study.machine("gpu"), []
     rows = machine.samples("gemv_gpu")
-    for (n, m), float64_cases in reversed(by_matrix(where(rows, dtype=DTYPE))):
+    for (n, m), float64_cases in reversed(cases_by_matrix(where(rows, dtype=DTYPE))):
         groups.append([])
         for case in float64_cases:
             first = case.iloc[0]
             tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
             float32_case = where(rows, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
-            words = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
+            label = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
             cells = [cell for dtype_case in (case, float32_case) for cell in rate_cells(study, machine, dtype_case)]
-            groups[-1].append([f"${n} \\times {m}$", words, *cells])
-    cells = ["time", "GB/s", "share"]
-    head = latex.group_head(["Matrix", "Variant, block"], {"float64": cells, "float32": cells})
+            groups[-1].append([f"${n} \\times {m}$", label, *cells])
+    heads = ["time", "GB/s", "share"]
+    head = latex.group_head(["Matrix", "Variant, block"], {"float64": heads, "float32": heads})
     return latex.table("rlrrrrrr", head, insert_rules(groups))
 
 

@@ -6,8 +6,8 @@ from ladder.workloads.gemv import cost
 from ladder.workloads.gemv.paper import claims, lines
 
 UNEXPLAINED_RATIO = 10  # times as long: beyond what a tree of messages to a few times as many ranks explains
-PRODUCT = cost({"seed": 1, "dtype": lines.DTYPE} | lines.LARGE)
-INTENSITY = PRODUCT.flops / PRODUCT.bytes
+LARGE_COST = cost({"seed": 1, "dtype": lines.DTYPE} | lines.LARGE)
+INTENSITY = LARGE_COST.flops / LARGE_COST.bytes  # FLOP per byte
 
 
 def binding_speedup(study):

@@ -29,7 +29,9 @@ __device__ __forceinline__ unsigned long long tile_descriptor(const void *from) 
 // Make this thread's copies to shared memory visible to tensor cores after a barrier.
 __device__ __forceinline__ void publish_copies() { WGMMA("fence.proxy.async.shared::cta;", ::: "memory"); }
 
+// Order this warpgroup's earlier accesses to the registers of sums and operands before its next products.
 __device__ __forceinline__ void fence_products() { WGMMA("wgmma.fence.sync.aligned;", ::: "memory"); }
+// Form a group of the products that this warpgroup has started since its last group.
 __device__ __forceinline__ void commit_products() { WGMMA("wgmma.commit_group.sync.aligned;", ::: "memory"); }
 
 // Wait until at most `pending` of the committed groups of products haven't completed.
@@ -38,6 +40,7 @@ __device__ __forceinline__ void wait_for_products() {
   WGMMA("wgmma.wait_group.sync.aligned %0;", ::"n"(pending) : "memory");
 }
 
+// For inline assembly: SUMS_n are n sums as operands, those of s[i] and the following rows of four; NAMES_n name them.
 #define SUMS_8(s, i)                                                                                            \
   "+f"(s[i][0]), "+f"(s[i][1]), "+f"(s[i][2]), "+f"(s[i][3]), "+f"(s[i + 1][0]), "+f"(s[i + 1][1]), "+f"(s[i + 1][2]), \
       "+f"(s[i + 1][3])
@@ -64,7 +67,7 @@ __device__ __forceinline__ void multiply_warpgroup(float (&sums)[count][4], unsi
                                                    unsigned long long b) {
   static_assert(count == 4 || count == 8 || count == 16, "A product has 32, 64 or 128 columns.");
 // The operands are `sum_count` sums, then a and b. The constants: accumulate (1), the signs of A and B (1, 1) and, for
-// 16-bit types, no transpositions (0, 0).
+// 16-bit types, no transpositions (0, 0). `kind` has the length along k and the types.
 #define PRODUCT(columns, sum_count, b_operand, kind, transpositions)                                                \
   WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##sum_count "}, %" #sum_count ", %" #b_operand \
         ", 1, 1, 1" transpositions ";", : SUMS_##sum_count(sums, 0) : "l"(a), "l"(b))

@@ -1,4 +1,4 @@
-"""The chapter on matrix products and on a training that uses them. Literals: docs/contracts.md."""
+"""The chapter on matrix products and on a training that uses them. Only literals: docs/contracts.md."""
 
 ORDER = 20
 TITLE = "Matrix products and training"

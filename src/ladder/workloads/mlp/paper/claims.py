@@ -12,8 +12,8 @@ from ladder.report.telling.claims import join_causes
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
 from ladder.workloads.mlp.paper.lines import EPOCHS, FORMS, KNEE, LINES, PEAK, THREADS
 
-SHARE = 0.99  # the minimum share of products in a training
-VECTORS = 4  # elements of float64 in the shortest vector registers of today's servers
+MIN_SHARE = 0.99  # of products in a training
+VECTOR_ELEMENTS = 4  # of float64, in the shortest vector registers of today's servers
 WHOLE = "whole"
 PHASES = {WHOLE: ()} | {form: (form,) for form in FORMS.values()}  # the phases of a form's products
 
@@ -33,11 +33,11 @@ def cause_by_form(slower, faster):
     return join_causes(*(Cause(f"`{form}`", slower.phase(form), faster.phase(form)) for form in FORMS.values()))
 
 
-def threads_claim(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **ends):
-    """The claim about a training, or its products of a form, on two numbers of threads."""
-    sides, blas = ([deep_net(name, n).phase(*PHASES[form]) for n in (slower, faster)] for name in (product, "blas"))
-    cause = cause or (cause_by_form(*sides) if form == WHOLE else Cause("with `blas`:", *blas))
-    return Claim(key, words, *sides, needs=f"{faster} cores", cause=cause, place=place, **ends)
+def threads_claim(key, words, slower, faster, form=WHOLE, product="openmp", cause=None, place="2.1", **limits):
+    """The claim about a training, or its products of a form, on two numbers of threads; `limits` are of the ratio."""
+    trainings, blas = ([deep_net(name, n).phase(*PHASES[form]) for n in (slower, faster)] for name in (product, "blas"))
+    cause = cause or (cause_by_form(*trainings) if form == WHOLE else Cause("with `blas`:", *blas))
+    return Claim(key, words, *trainings, needs=f"{faster} cores", cause=cause, place=place, **limits)
 
 
 def plateau_claim(form):
@@ -72,7 +72,7 @@ def share_of(ratio):
 
 
 def share_claim(key, words, loops, blas, **place):
-    """The claim that products take SHARE of a training by plain loops, as their ratio to the rest."""
+    """The claim that products take MIN_SHARE of a training by plain loops, as their ratio to the rest."""
 
     def cause(study, ratio):
         share = percent(share_of(require_measured(ratio)))
@@ -81,8 +81,8 @@ def share_claim(key, words, loops, blas, **place):
         except NotMeasured:
             return share
 
-    options = {"min": SHARE / (1 - SHARE), "needs": "an epoch by operation", "cause": cause} | place
-    words = f"Products are over {percent(SHARE, 2)} of {words} (over the rest)"
+    options = {"min": MIN_SHARE / (1 - MIN_SHARE), "needs": "an epoch by operation", "cause": cause} | place
+    words = f"Products are over {percent(MIN_SHARE, 2)} of {words} (over the rest)"
     return Claim(key, words, ratio=partial(products_over_the_rest, selection=loops), **options)
 
 
@@ -91,14 +91,14 @@ def claim(key, words, slower, faster, cause=None, **options):
     return Claim(key, words, slower, faster, needs="both", cause=cause, **options)
 
 
-GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")
+GPU, KERNELS = {"place": "3.3"}, ("cuda_naive", "cuda_shared", "cublas")  # GPU: an option of claims about it
 WITH_LOOPS, WITH_BLAS = ({"product": name, "place": "2.2.5"} for name in ("openmp", "blas"))
 ON_ONE_THREAD, ON_PEAK = ([deep_net(name, count) for name in ("openmp", "blas")] for count in (1, PEAK))
 OPENMP, BLAS = ON_PEAK
 NAIVE, SHARED, CUBLAS = (f"deep/{name}" for name in KERNELS)
 COPIES, SHARED_COPIES = "copies/cublas", "copies/cuda_shared"  # with copies in every batch
-CUBLAS_GAIN, OPENBLAS_GAIN = "cuBLAS over `cuda_shared`, both with copies", "OpenBLAS over `cuda_shared` with copies"
-no_copy = partial(Cause, "without copies:")
+CUBLAS_WORDS, OPENBLAS_WORDS = "cuBLAS over `cuda_shared`, both with copies", "OpenBLAS over `cuda_shared` with copies"
+no_copy = partial(Cause, "without copies:")  # for claims about trainings with copies
 SHARED_CAUSE = cause_by_form(deep_launches("cuda_naive"), deep_launches("cuda_shared"))
 EARLIER_CLAIMS = [
     *(threads_claim(f"falls/{form}", f"`{form}` falls with threads", 1, KNEE, form) for form in FORMS.values()),
@@ -112,18 +112,18 @@ EARLIER_CLAIMS = [
     claim(f"blas/{PEAK}", f"BLAS over plain loops, {PEAK} threads", *ON_PEAK, cause_by_form(*ON_PEAK), place="2.2.4"),
     claim("shared", "Shared memory halves the training", NAIVE, SHARED, SHARED_CAUSE, min=2, **GPU),
     claim("close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, no_copy(BLAS, CUBLAS), **EQUAL, **GPU),
-    claim("fastest/cublas", CUBLAS_GAIN, SHARED_COPIES, COPIES, no_copy(SHARED, CUBLAS), **GPU),
-    claim("fastest/blas", OPENBLAS_GAIN, SHARED_COPIES, BLAS, no_copy(SHARED, BLAS), **GPU),
+    claim("fastest/cublas", CUBLAS_WORDS, SHARED_COPIES, COPIES, no_copy(SHARED, CUBLAS), **GPU),
+    claim("fastest/blas", OPENBLAS_WORDS, SHARED_COPIES, BLAS, no_copy(SHARED, BLAS), **GPU),
     share_claim("share", "the training", *ON_ONE_THREAD, **GPU),
     *(claim(f"gpu/{key}", f"`{key}` over OpenMP on {PEAK} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
 ]
 GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
-WITH_SHARED = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
+GRAPH_CAUSE = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
 MMA, PYTORCH, COMPILED = "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled"
 TILED, *PEERS = (select(key, threads=COMMON) for key in LINES if key.startswith("peers/"))
 LAUNCH_CAUSE = Cause("over its kernel launches:", deep_launches("pytorch_cuda"), MMA)
 OUR_CLAIMS = [
-    claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTORS),
+    claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTOR_ELEMENTS),
     claim("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
     claim("tiled", "Training with `tiled` as fast as with `blas`", "small/blas", "small/tiled", **EQUAL),
     claim("large", "`cuda_shared` over `cuda_naive`, large", "cuda_naive", "cuda_shared"),
@@ -133,7 +133,7 @@ OUR_CLAIMS = [
     # By the data sheet's rates of multiply-adds.
     claim("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
     claim("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
-    claim("graph", "A CUDA graph over launches, `cublas`", *GRAPHS, WITH_SHARED),
+    claim("graph", "A CUDA graph over launches, `cublas`", *GRAPHS, GRAPH_CAUSE),
     share_claim("share/small", "the small network's training", "small/openmp", "small/blas"),
     claim("peer/numpy_loop", "Training with `tiled` over `numpy_loop`", PEERS[0], TILED),
     claim("peer/pytorch", "Training with `tiled` over `pytorch`", PEERS[1], TILED),

@@ -13,8 +13,8 @@ float64 reference, with the bound of each dtype. Markers lie inside each other w
 """
 EXPERIMENTS = ("mlp_accuracy",)
 ZERO = 2e-17  # where the logarithmic axis shows a deviation of zero
-BOUND = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
-REFERENCE = {"color": theme.LIGHT, "linewidth": 4}
+BOUND_LINE = {"color": theme.DARK, "linestyle": "--", "linewidth": 0.9}
+REFERENCE_LINE = {"color": theme.LIGHT, "linewidth": 4}
 
 
 def draw(study):
@@ -39,7 +39,7 @@ def draw(study):
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid(axis="y")
     order = methods.sort_methods(method for *_, rows in trainings for method in rows["method"])
-    lines = [Line2D([], [], **REFERENCE, label="reference, float64"), Line2D([], [], **BOUND, label="bound")]
+    lines = [Line2D([], [], **REFERENCE_LINE, label="reference, float64"), Line2D([], [], **BOUND_LINE, label="bound")]
     layout.legend(figure, [*(layout.method_handle(method, line=False) for method in order), *lines])
     return figure
 
@@ -53,7 +53,7 @@ def title(row):
 def fill_loss(axes, rows):
     """Every method's mean loss of an epoch over the reference's."""
     reference = rows.groupby("epoch")["reference_loss"].first()
-    axes.plot(reference.index, reference, **REFERENCE)
+    axes.plot(reference.index, reference, **REFERENCE_LINE)
     nested_markers(axes, rows, "loss", 1)
     losses = [*reference, *rows["loss"]]
     scales.log_axis(axes.yaxis, (0.7 * min(losses), 1.3 * max(losses)))
@@ -71,16 +71,16 @@ def fill_deviation(axes, rows):
     rows = rows.assign(deviation=(rows["loss"] - rows["reference_loss"]).abs().clip(lower=ZERO))
     for dtype, curves in rows.groupby("dtype"):
         bound = curves.groupby("epoch")["loss_bound"].first()
-        axes.plot(bound.index, bound, **BOUND)
+        axes.plot(bound.index, bound, **BOUND_LINE)
         axes.annotate(dtype, (bound.index[0], bound.iloc[0]), (0, 3), textcoords="offset points", fontsize=theme.SMALL)
     order = methods.sort_methods(rows["method"])
     worst = rows.groupby(["dtype", "method", "variant", "case", "epoch"], as_index=False)["deviation"].max()
     shift = worst["method"].map(order.index) - (len(order) - 1) / 2
-    mark(axes, worst.assign(at=worst["epoch"] + 0.09 * shift), "at", "deviation", 6)
+    mark(axes, worst.assign(shifted=worst["epoch"] + 0.09 * shift), "shifted", "deviation", 6)
     top = np.log10(rows[["loss_bound", "deviation"]].max().max())
     scales.log_axis(axes.yaxis, (ZERO / 2, 10 ** (top + 1.5)))
-    ticks = range(-15, int(top) + 1, 3)
-    axes.set_yticks([ZERO, *(10.0**power for power in ticks)], ["0", *(f"$10^{{{power}}}$" for power in ticks)])
+    powers = range(-15, int(top) + 1, 3)
+    axes.set_yticks([ZERO, *(10.0**power for power in powers)], ["0", *(f"$10^{{{power}}}$" for power in powers)])
 
 
 def mark(axes, rows, x, y, size):

@@ -17,17 +17,17 @@ EXPERIMENTS = ("mlp_deep",)
 OPERATIONS = {"nn": "blue", "tn": "green", "nt": "pink", "activation": "orange", "update": "red", "bias": "brown"}
 OPERATIONS |= {"gather": "yellow", "loss": "sky"}
 COLOURS = {name: looks.lighten(looks.COLOURS[colour], 0.1) for name, colour in OPERATIONS.items()}
-ON_HOST = {"openmp": "plain loops", "blas": "OpenBLAS"}
-ON_GPU = {"cuda_naive": "naive", "cuda_shared": "shared memory", "cublas": "cuBLAS"}
+HOST_PRODUCTS = {"openmp": "plain loops", "blas": "OpenBLAS"}
+GPU_PRODUCTS = {"cuda_naive": "naive", "cuda_shared": "shared memory", "cublas": "cuBLAS"}
 
 
 def draw(study):
     """A panel of each product of the host, on one thread and on several, and one of the GPU."""
     panels = []
-    for name, words in ON_HOST.items():
+    for name, words in HOST_PRODUCTS.items():
         bars = [("", deep_net(name, count)) for count in (1, PEAK)]
         panels.append(phase_bars.panel(study, "A batch on the CPU", {words: bars}))
-    kernels = [(words, deep_launches(name)) for name, words in ON_GPU.items()]
+    kernels = [(words, deep_launches(name)) for name, words in GPU_PRODUCTS.items()]
     panels.append(phase_bars.panel(study, "A batch on the GPU", {"one by one": kernels}))
     names = dict.fromkeys(study.machine(role).subject for role in ("host", "gpu"))
     return phase_bars.figure({" and ".join(filter(None, names)): panels}, COLOURS, "the methods of the earlier study")

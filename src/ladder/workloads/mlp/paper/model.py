@@ -11,7 +11,7 @@ from ladder.workloads.mlp import reference
 from ladder.workloads.mlp.paper.lines import batches
 
 LOOP_SLOWDOWN = 4 * 2 * 8  # of plain loops: an addition in four cycles, instead of two vectors of eight in each
-BYTES = 8  # of an element
+ELEMENT_BYTES = 8
 # Slowdowns relative to the best product, and to multiply-adds in registers.
 SLOWDOWNS = {
     "products": {"openmp": LOOP_SLOWDOWN, "c_openmp": LOOP_SLOWDOWN, "tiled": 1, "blas": 1, "cuda_mma": 1, "cublas": 1},
@@ -27,7 +27,7 @@ def predict(machine, row):
     name = row["variant" if is_product else "product"]
     amounts = {resource: factors[name] * flops for resource, factors in SLOWDOWNS.items() if name in factors}
     if name == "interchanged":
-        amounts = {"seconds": flops / 2 * BYTES / int(row["threads_found"]) / L2_BANDWIDTH}
+        amounts = {"seconds": flops / 2 * ELEMENT_BYTES / int(row["threads_found"]) / L2_BANDWIDTH}
     if amounts and not is_product and row["variant"] == "cuda":
         amounts |= {"seconds": kernel_count(row) * GRAPH_NODE}
     return rates.seconds(machine, row, amounts)

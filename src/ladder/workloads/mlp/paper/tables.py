@@ -48,14 +48,14 @@ def gpu(chapter):
 def earlier(chapter):
     """Another group's seconds of a training by form and threads, and ours of a batch, each with its speed-up."""
     groups = []
-    for product, times in other_group.ON_HOST.items():
+    for product, times in other_group.HOST_TIMES.items():
         groups.append([])
         for number, form in enumerate(other_group.FORMS):
-            seconds = [times[count][number] for count in THREADS]
-            now = [study.median_time(chapter.find(deep_net(product, count).phase(*PHASES[form]))) for count in THREADS]
-            if any(now):
-                groups[-1].append([code(product), form, "then, s", *gains(seconds, 1)])
-                groups[-1].append(["", "", "now, ms", *gains(now, 1e-3)])
+            theirs, trainings = [times[count][number] for count in THREADS], [deep_net(product, n) for n in THREADS]
+            ours = [study.median_time(chapter.find(training.phase(*PHASES[form]))) for training in trainings]
+            if any(ours):
+                groups[-1].append([code(product), form, "then, s", *time_cells(theirs, 1)])
+                groups[-1].append(["", "", "now, ms", *time_cells(ours, 1e-3)])
     return latex.table("lllrrrrrr", ["Product", "Form", "", *map(str, THREADS)], insert_rules(groups))
 
 
@@ -63,18 +63,17 @@ def earlier_gpu(chapter):
     """The same on a GPU by kernel, with the speed-up over the naive one."""
     rows = []
     for number, form in enumerate(other_group.FORMS):
-        now = [
-            study.median_time(chapter.find(deep_launches(product).phase(*PHASES[form])))
-            for product in other_group.ON_GPU
-        ]
-        if any(now):
-            rows.append([form, *gains([times[number] for times in other_group.ON_GPU.values()], 1), *gains(now, 1e-6)])
-    names = [*map(code, other_group.ON_GPU)]
+        trainings = map(deep_launches, other_group.GPU_TIMES)
+        ours = [study.median_time(chapter.find(training.phase(*PHASES[form]))) for training in trainings]
+        if any(ours):
+            theirs = [times[number] for times in other_group.GPU_TIMES.values()]
+            rows.append([form, *time_cells(theirs, 1), *time_cells(ours, 1e-6)])
+    names = [*map(code, other_group.GPU_TIMES)]
     return latex.table("lrrrrrr", latex.group_head(["Form"], {"then, s": names, "now, µs": names}), rows)
 
 
-def gains(seconds, unit):
-    """Cells of times in multiples of `unit`, each with the first time over it; times above 1000 keep all digits."""
+def time_cells(seconds, unit):
+    """Cells of times as multiples of `unit` seconds, with the first time over each; above 1000 with all digits."""
     first, cells = seconds[0], []
     for time in seconds:
         text = time and (str(time) if time > 1000 else digits(time / unit))

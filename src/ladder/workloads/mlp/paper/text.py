@@ -10,9 +10,9 @@ from ladder.workloads import mlp
 from ladder.workloads.mlp.paper import claims, lines
 
 DEEP = lines.SOURCES["deep"].conditions
-FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)
+FLOPS = mlp.cost({"rate": 1.0} | DEEP).flops / lines.batches(DEEP)  # of a batch
 LAYER_WEIGHTS = [fan_in * fan_out for fan_in, fan_out in itertools.pairwise(mlp.reference.layer_sizes(DEEP))]
-WEIGHTS = sum(LAYER_WEIGHTS)
+WEIGHTS = sum(LAYER_WEIGHTS)  # their number, without biases
 MULTIPLY_ADDS = {"nn": WEIGHTS, "tn": WEIGHTS, "nt": WEIGHTS - LAYER_WEIGHTS[0]}  # multiply-adds per image, by form
 
 
@@ -50,11 +50,11 @@ def training_sizes(study, column):
 
 def accuracies(study, dtype):
     """The accuracies at which the trainings end, as the predicate of a sentence."""
-    ends = [percent(value, 4) for value in values(where(last_epochs(study), dtype=dtype), "accuracy")]
-    if not ends:
+    percentages = [percent(value, 4) for value in values(where(last_epochs(study), dtype=dtype), "accuracy")]
+    if not percentages:
         raise NotMeasured("have no measurement")
-    span = f"end at accuracies from {ends[0]} to {ends[-1]}"
-    return f"all end at an accuracy of {ends[0]}" if ends[0] == ends[-1] else span
+    span = f"end at accuracies from {percentages[0]} to {percentages[-1]}"
+    return f"all end at an accuracy of {percentages[0]}" if percentages[0] == percentages[-1] else span
 
 
 def worst_loss(study, dtype):

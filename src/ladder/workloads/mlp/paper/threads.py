@@ -33,7 +33,7 @@ def draw(study):
     panels = figure.subplots(2, len(cases), squeeze=False)
     for name, (time, speedup) in zip(cases, panels.T, strict=True):
         fill(time, cases[name], f"{PRODUCTS[name]}: time of a batch", scales.time_axis)
-        if len(gains := over_one_thread(cases[name])):
+        if len(gains := speedups_over_one_thread(cases[name])):
             counts = sorted(set(gains["threads"]))
             speedup.plot(counts, counts, **CEILING, zorder=1)
             fill(speedup, gains, f"{PRODUCTS[name]}: speed-up", scales.log_axis)
@@ -53,7 +53,7 @@ def summaries(study, product):
     return medians.summaries(pd.concat(measured)) if (measured := list(filter(len, rows))) else pd.DataFrame()
 
 
-def over_one_thread(cases):
+def speedups_over_one_thread(cases):
     """The summaries as speed-ups over the median on one thread; none without it."""
     single = cases[cases["threads"] == 1].set_index("method")["median"]
     base = cases["method"].map(single)
@@ -61,11 +61,11 @@ def over_one_thread(cases):
     return gains[base.notna()]
 
 
-def fill(axes, cases, title, axis):
+def fill(axes, cases, title, scale_axis):
     """The lines of a panel, named where they end."""
     marks.curves(axes, cases, "threads", LOOKS, size=9)
     scales.thread_axis(axes.xaxis, sorted(set(cases["threads"])))
-    axis(axes.yaxis, scales.extent(cases, max_factor=1.3), max_ticks=6)
+    scale_axis(axes.yaxis, scales.extent(cases, max_factor=1.3), max_ticks=6)
     ends.label_lines(axes, cases, "threads", LOOKS, HEIGHT)
     axes.set_title(title)
     axes.grid(axis="y")

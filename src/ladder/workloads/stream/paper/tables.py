@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ladder.machine import data_sheets
+from ladder.machine.data_sheets import PEAK_RATES
 from ladder.records.case import Case
 from ladder.report import latex
 from ladder.report.cells import NONE, rate
@@ -13,7 +13,7 @@ from ladder.workloads import stream
 
 KERNELS = stream.SIZES["kernel"]
 TRANSFERS = ("to device", "to host")
-DTYPES, HALVES = ("float64", "float32"), ("float16", "bfloat16")
+DTYPES, HALF_DTYPES = ("float64", "float32"), ("float16", "bfloat16")
 GIGA, TERA = 1e9, 1e12
 
 
@@ -37,45 +37,43 @@ def gpu_ceilings(study):
     dtypes = [*map(code, DTYPES)]
     groups = {"products, TFLOP/s": [*dtypes, code("tf32"), "half"], "multiply-adds, TFLOP/s": dtypes}
     groups |= {"memory, GB/s": KERNELS, "link, GB/s": ["to", "from"]}
-    measured = machine_rows(study, gpu_cells)
-    models = {gpu["name"] for name, _ in measured for gpu in study.for_machine(name).description.get("gpus", [])}
-    promised = [
-        data_sheet_row(model, data_sheets.PEAK_RATES[model]) for model in sorted(models & set(data_sheets.PEAK_RATES))
-    ]
-    return table([[code(name), *cells] for name, cells in measured] + promised, 0.15, groups)
+    gpu_rows = machine_rows(study, gpu_cells)
+    models = {gpu["name"] for name, _ in gpu_rows for gpu in study.for_machine(name).description.get("gpus", [])}
+    sheet_rows = [data_sheet_row(model, PEAK_RATES[model]) for model in sorted(models & set(PEAK_RATES))]
+    return table([[code(name), *cells] for name, cells in gpu_rows] + sheet_rows, 0.15, groups)
 
 
 def gpu_cells(machine):
     """The cells of a machine's GPU; none if it has no rate."""
     flops = [roofs.gpu_arithmetic(machine, precision) for precision in (*DTYPES, "tf32")]
-    flops += [max(filter(None, (roofs.gpu_arithmetic(machine, half) for half in HALVES)), default=None)]
+    flops += [max(filter(None, (roofs.gpu_arithmetic(machine, half) for half in HALF_DTYPES)), default=None)]
     flops += [rates.multiply_adds(machine, dtype, "cuda") for dtype in DTYPES]
     bandwidths = [roofs.gpu_bandwidth(machine, kernel) for kernel in KERNELS]
-    bandwidths += [link(machine, direction) for direction in TRANSFERS]
+    bandwidths += [link_rate(machine, direction) for direction in TRANSFERS]
     cells = [*(rate(value, TERA) for value in flops), *(rate(value, GIGA) for value in bandwidths)]
     return cells if any([*flops, *bandwidths]) else []
 
 
 def data_sheet_row(model, sheet):
     """What the data sheet of a GPU promises, in the columns of `gpu_cells`; the link is the host's."""
-    flops = [sheet[precision] for precision in (*DTYPES, "tf32", HALVES[0])]
+    flops = [sheet[precision] for precision in (*DTYPES, "tf32", HALF_DTYPES[0])]
     flops += [sheet["multiply-adds"][dtype] for dtype in DTYPES]
     memory, link = [rate(sheet["bandwidth"], GIGA)] * len(KERNELS), [NONE] * len(TRANSFERS)
     return [f"{escape(model)}, data sheet", *(rate(value, TERA) for value in flops), *memory, *link]
 
 
-def machine_rows(study, cells):
-    """[(name, cells)] of the machines that have any."""
-    return [(name, row) for name in study.machines() if (row := cells(study.for_machine(name)))]
+def machine_rows(study, cells_of):
+    """[(name, cells)] of the machines for which `cells_of` returns any."""
+    return [(name, cells) for name in study.machines() if (cells := cells_of(study.for_machine(name)))]
 
 
 def table(rows, width, groups):
-    """Rows of cells as LaTeX; `groups` of columns are {words above: titles}."""
+    """Rows of cells as LaTeX; `width` of the first column in lines; `groups` of columns are {words above: titles}."""
     head = latex.group_head(["Machine"], groups)
     return latex.table(rf">{{\raggedright}}p{{{width}\linewidth}}" + "r" * (len(head) - 1), head, rows)
 
 
-def link(machine, direction):
+def link_rate(machine, direction):
     """The best B/s at which STREAM's arrays were copied to or from the GPU, or None."""
     frame, byte_counts = machine.samples(rates.LINK_EXPERIMENT, phase=direction), {}
     for slug in values(frame, "case"):
