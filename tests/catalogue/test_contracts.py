@@ -64,22 +64,22 @@ def arguments(function):
 
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
-    device, used = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
+    device, used_attributes = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
     for path in (imports.PACKAGE / "harness").glob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
-        used |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
-    assert used <= set(vars(Host))
-    assert {name for name in vars(Host) if not name.startswith("__")} == used
+        used_attributes |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
+    assert used_attributes <= set(vars(Host))
+    assert {name for name in vars(Host) if not name.startswith("__")} == used_attributes
 
 
 def test_the_host_needs_neither_cupy_nor_mpi():
     """This is tested in a new process, since this one has loaded other devices."""
     program = "import sys; from ladder import devices; devices.load('host'); print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "ladder.devices.host" in loaded
-    assert not {"cupy", "mpi4py", "ladder.cuda", "ladder.devices.gpu", "ladder.devices.mpi"} & loaded
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded_modules = set(result.stdout.split())
+    assert "ladder.devices.host" in loaded_modules
+    assert not {"cupy", "mpi4py", "ladder.cuda", "ladder.devices.gpu", "ladder.devices.mpi"} & loaded_modules
 
 
 @pytest.mark.parametrize(
@@ -359,9 +359,9 @@ def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
 @pytest.mark.slow
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
     """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
-    home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(imports, "PACKAGE", home)
-    monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
+    package_copy = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "PACKAGE", package_copy)
+    monkeypatch.setattr(locations, "WORKLOADS", package_copy / "workloads")
     sizes = {"dtype": "float32"}
     cases = [Case("fma", "cuda", sizes, {}), Case("mlp", "numpy_loop", sizes, {"threads": 1})]
 
@@ -370,16 +370,16 @@ def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path
         return [sources.fingerprint(case) for case in cases]
 
     before = fingerprints()
-    edit(home / "harness/defaults.py", "    return 2", "    return 2 + 1")
-    changed = fingerprints()
-    assert [new != old for new, old in zip(changed, before, strict=True)] == [True, False]
-    edit(home / "harness/defaults.py", "compare(name,", "compare(str(name),")
-    assert fingerprints() == changed
-    edit(home / "workloads/mlp/__init__.py", "STATEFUL = True\n", "")
-    assert fingerprints()[1] != changed[1]
-    without = fingerprints()[1]
-    edit(home / "harness/defaults.py", "STATEFUL = False", "STATEFUL = 0")
-    assert fingerprints()[1] != without
+    edit(package_copy / "harness/defaults.py", "    return 2", "    return 2 + 1")
+    fingerprints_of_changed_default = fingerprints()
+    assert [new != old for new, old in zip(fingerprints_of_changed_default, before, strict=True)] == [True, False]
+    edit(package_copy / "harness/defaults.py", "compare(name,", "compare(str(name),")
+    assert fingerprints() == fingerprints_of_changed_default
+    edit(package_copy / "workloads/mlp/__init__.py", "STATEFUL = True\n", "")
+    assert fingerprints()[1] != fingerprints_of_changed_default[1]
+    fingerprint_of_default = fingerprints()[1]
+    edit(package_copy / "harness/defaults.py", "STATEFUL = False", "STATEFUL = 0")
+    assert fingerprints()[1] != fingerprint_of_default
     monkeypatch.undo()
     sources.clear_caches()
 

@@ -170,10 +170,10 @@ def expand_nodes(names):
 
 def output(*command):
     """What a command printed. Raises LadderError, with its complaint, when it fails."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        raise LadderError(f"'{' '.join(map(str, command))}' failed: {done.stderr.strip()}")
-    return done.stdout.strip()
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
+    if result.returncode:
+        raise LadderError(f"'{' '.join(map(str, command))}' failed: {result.stderr.strip()}")
+    return result.stdout.strip()
 
 
 def nodes():
@@ -231,9 +231,9 @@ def install(packages):
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     get = ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300"]
     for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            raise Unavailable(f"A Slurm requires packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
+        result = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if result.returncode:
+            raise Unavailable(f"A Slurm requires packages: '{' '.join(command)}' failed: {result.stderr.strip()}")
 
 
 def lock_machine(limit):

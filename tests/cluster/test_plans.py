@@ -16,10 +16,10 @@ def dry_run_cases(project, *arguments):
     """The cases that a dry run would measure, of the shipped study if none is named: {(machine, workload, variant)}."""
     line, environment = project.command()
     line = [*line[: line.index("--configfile")], "-n", *arguments]
-    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-3000:]
+    result = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stderr[-3000:]
     pattern = r"^rule measure:.*?wildcards: machine=(\S+), workload=(\w+), variant=(\w+)"
-    return set(re.findall(pattern, done.stdout, re.MULTILINE | re.DOTALL))
+    return set(re.findall(pattern, result.stdout, re.MULTILINE | re.DOTALL))
 
 
 @pytest.mark.slow

@@ -87,10 +87,10 @@ def test_what_runs_on_a_node_fails_with_it(slurm):
 
 
 def test_a_second_slurm_is_refused(slurm):
-    done = subprocess.run([sys.executable, SCRIPT, "start"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "Another Slurm for tests runs on this machine" in done.stderr
+    result = subprocess.run([sys.executable, SCRIPT, "start"], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert "Another Slurm for tests runs on this machine" in result.stderr
     assert slurm.wait_until_ended(slurm.submit("--wrap", "true")).state == "COMPLETED"
 
 

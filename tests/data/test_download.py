@@ -255,8 +255,8 @@ def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, 
     )
     script = f"from ladder.data.download import ExpectedFile; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
     # A limit on the size of files stands in for a full disk.
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
     )
-    assert "can't be written: File too large. Make room" in done.stderr
+    assert "can't be written: File too large. Make room" in result.stderr
     assert not list((tmp_path / "data").iterdir())

@@ -63,7 +63,7 @@ def test_the_training_follows_the_reference(run_training, product, dtype, graph,
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("product", kernel_cases.product_variants(project_kernels=False))
+@pytest.mark.parametrize("product", kernel_cases.product_variants(only_project_sources=False))
 def test_the_training_of_a_deep_network_follows_the_reference(run_training, product):
     run_training("cuda", "784-1000-1000-1000-10", "relu", 100, 100, "float64", rate=0.1, product=product)
 

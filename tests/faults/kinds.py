@@ -30,7 +30,7 @@ YEAR = 365 * 24 * 3600
 
 @dataclass
 class Trial:
-    """One fault: its number, the study that it is put into, what was done to that, and how its runs ended."""
+    """One fault: its number, the study that it is put into, what was result to that, and how its runs ended."""
 
     number: int
     seed: int
@@ -277,10 +277,10 @@ def damage_during(trial):
 
 def mount(trial, *words):
     """Mount something until the trial ends; returns whether that is possible."""
-    done = subprocess.run(["mount", *words], capture_output=True)
-    if not done.returncode:
+    result = subprocess.run(["mount", *words], capture_output=True)
+    if not result.returncode:
         trial.clean_up.callback(subprocess.run, ["umount", "--lazy", words[-1]], capture_output=True)
-    return not done.returncode
+    return not result.returncode
 
 
 def full_disk(trial):

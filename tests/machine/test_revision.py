@@ -15,8 +15,8 @@ GIT = shutil.which("git")
 
 def git(folder, *command):
     author = ["-c", "user.name=x", "-c", "user.email=x@y"]
-    done = subprocess.run([GIT, "-C", folder, *author, *command], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    result = subprocess.run([GIT, "-C", folder, *author, *command], check=True, capture_output=True, text=True)
+    return result.stdout.strip()
 
 
 def write(path, text):

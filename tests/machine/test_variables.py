@@ -33,8 +33,8 @@ def test_a_measurement_inherits_only_variables_for_files_jobs_and_gpus():
 def test_variables_of_a_prelude_come_from_the_prelude_alone(monkeypatch, of_user):
     script = f"set -u; {variables.unset_runtime_variables()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
     inherited = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "1"}
-    done = subprocess.run(["bash", "-c", script], env=inherited | of_user, capture_output=True, text=True, check=True)
-    environment = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
+    result = subprocess.run(["bash", "-c", script], env=inherited | of_user, capture_output=True, text=True, check=True)
+    environment = dict(line.split("=", 1) for line in filter(None, result.stdout.split("\0")))
     assert inherited.items() <= environment.items()
     monkeypatch.setattr(os, "environ", environment)
     assert variables.of_prelude() == {"UCX_NET_DEVICES": "mlx5"}

@@ -60,7 +60,7 @@ def run_probe(folder, *arguments, variables=None, python=None, path=()):
     study_variables = {"PYTHONPATH": source_path(folder), "XDG_RUNTIME_DIR": str(folder)}
     environment = plain_environment() | study_variables | (variables or {})
     environment["PATH"] = os.pathsep.join([*map(str, path), environment["PATH"]])
-    done = subprocess.run(
+    result = subprocess.run(
         [python or sys.executable, PROBE, *arguments],
         cwd=folder,
         env=environment,
@@ -68,9 +68,9 @@ def run_probe(folder, *arguments, variables=None, python=None, path=()):
         capture_output=True,
         timeout=PROBE_TIMEOUT,
     )
-    text, out = done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
+    text, out = result.stderr.decode(errors="replace"), result.stdout.decode(errors="replace")
     assert "Traceback" not in text, text
-    return Answer(done.returncode, text, json.loads(out) if not done.returncode else {})
+    return Answer(result.returncode, text, json.loads(out) if not result.returncode else {})
 
 
 def source_path(folder):

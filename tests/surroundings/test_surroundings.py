@@ -155,7 +155,7 @@ def snakemake(folder, baseline):
         "PYTHONPATH": matrix_study.source_path(folder),
         "XDG_RUNTIME_DIR": str(folder),
     }
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=folder,
         env=environment,
@@ -163,9 +163,9 @@ def snakemake(folder, baseline):
         capture_output=True,
         timeout=matrix_study.PROBE_TIMEOUT,
     )
-    text = (done.stdout + done.stderr).decode(errors="replace")
+    text = (result.stdout + result.stderr).decode(errors="replace")
     assert "Traceback" not in text, text
-    return small_study.Outcome(text, done.returncode)
+    return small_study.Outcome(text, result.returncode)
 
 
 def target(baseline):
@@ -427,7 +427,7 @@ def test_a_made_up_control_group(name, baseline, tmp_path):
 def require_quota(baseline, cpus, enter, *wrapper):
     """The label counts the CPUs of a quota; a case that needs more CPUs is refused or reported."""
     command = f"{enter}\nexec {sys.executable} {matrix_study.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
-    done = subprocess.run(
+    result = subprocess.run(
         [*wrapper, "sh", "-e", "-c", command],
         cwd=baseline[0],
         env=matrix_study.plain_environment() | {"PYTHONPATH": f"{baseline[0]}/src"},
@@ -435,13 +435,13 @@ def require_quota(baseline, cpus, enter, *wrapper):
         capture_output=True,
         text=True,
     )
-    assert "Traceback" not in done.stderr, done.stderr
+    assert "Traceback" not in result.stderr, result.stderr
     if cpus and cpus < 1:
-        assert "quota" in done.stderr, done.stderr
+        assert "quota" in result.stderr, result.stderr
     else:
         cores = min(cpus or baseline[1]["cores"], baseline[1]["cores"])
-        assert json.loads(done.stdout)["cores"] == cores
-        assert json.loads(done.stdout)["label"].endswith(f"-{cores:g}c")
+        assert json.loads(result.stdout)["cores"] == cores
+        assert json.loads(result.stdout)["label"].endswith(f"-{cores:g}c")
 
 
 PYTHONS = ("python3.12", "python3.13", "python3.14")
@@ -455,12 +455,12 @@ def test_another_python(name, baseline, tmp_path):
         pytest.skip(f"there is no {name}: name a folder that has one in PATH")
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
-    done = subprocess.run(
+    result = subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements.txt"],
         capture_output=True,
     )
-    if done.returncode:
-        pytest.skip(f"the packages can't be installed for {name}: {done.stderr.decode()[-300:]}")
+    if result.returncode:
+        pytest.skip(f"the packages can't be installed for {name}: {result.stderr.decode()[-300:]}")
     folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
     answer = [
         matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--measure", "openmp", python=python)

@@ -198,7 +198,7 @@ def kernels(workload, variant, dtype, shared_bytes, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
         macros = emulator.kernel_macros(KERNEL_NAMES.get(variant, ("convolve",)), shared_bytes)
-        return emulator.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
+        return emulator.Kernels(Path(folder), "listed_kernels.cpp", workload, variant, dtype, macros, **tuning)
 
 
 def emulated_kernel(shared_bytes=0):
