@@ -194,7 +194,7 @@ def edit(path, old, new):
 
 
 DEF_EXPECTED = "def expected(sizes, inputs, precision):"
-MISSPELT = [
+MISSPELT_NAMES = [
     ("__init__.py", "SIZES =", "SIZE =", "SIZES"),
     ("__init__.py", "def arrays(", "def array(", "arrays"),
     ("__init__.py", "def cost(", "def costs(", "cost"),
@@ -228,7 +228,7 @@ MISSPELT = [
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "right"), MISSPELT, ids=lambda text: text.split("\n")[0])
+@pytest.mark.parametrize(("file", "old", "new", "right"), MISSPELT_NAMES, ids=lambda text: text.split("\n")[0])
 def test_a_misspelt_name_is_refused_with_its_line_and_the_right_name(axpy, file, old, new, right):
     edit(axpy / file, old, new)
     misspelt = re.match(r"(?:def )?(\w+)", new)[1]
@@ -256,7 +256,7 @@ def test_a_misspelt_function_of_a_table_is_refused(axpy):
     assert "`square(machine, other)` in line 1" in refusal_of_copy()
 
 
-HELPERS = [
+VALID_HELPERS = [
     ("__init__.py", "_round = 3"),  # private
     ("__init__.py", "def width(sizes):\n    return 1"),  # like no name of the contract
     ("__init__.py", "def array(sizes):\n    return 1"),  # beside `arrays`
@@ -272,7 +272,7 @@ HELPERS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "text"), HELPERS, ids=lambda text: text.split("\n")[0])
+@pytest.mark.parametrize(("file", "text"), VALID_HELPERS, ids=lambda text: text.split("\n")[0])
 def test_a_helper_may_have_any_other_name(axpy, file, text):
     path = axpy / file
     path.write_text(f"{path.read_text() if path.exists() else ''}\n\n{text}\n")
@@ -288,7 +288,7 @@ def test_a_name_that_another_module_of_the_folder_uses_is_accepted(axpy):
     assert len(plan_copy()) == 2
 
 
-MISSING = [
+MISSING_NAMES = [
     ("__init__.py", "def arrays(", "has no function `arrays`: a workload must have `arrays(sizes)`."),
     ("__init__.py", "def fill(", "has no function `fill`: a workload must have `fill(inputs, sizes, round, data)`."),
     ("__init__.py", "def cost(", "has no function `cost`: a workload must have `cost(sizes)`."),
@@ -304,13 +304,13 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "sentence"), MISSING, ids=lambda text: text[:20])
+@pytest.mark.parametrize(("file", "old", "sentence"), MISSING_NAMES, ids=lambda text: text[:20])
 def test_a_missing_name_is_refused_when_planning(axpy, file, old, sentence):
     edit(axpy / file, old, "def unlike(" if old.startswith("def") else "unlike =")
     assert f"{axpy / file} {sentence} See docs/contracts.md." in refusal_of_copy()
 
 
-ARGUMENTS = [
+WRONG_ARGUMENTS = [
     ("__init__.py", "cost(sizes)", "cost(size)", "cost(sizes)"),
     ("__init__.py", "cost(sizes)", "cost()", "cost(sizes)"),
     ("__init__.py", "cost(sizes)", "cost(sizes, facts)", "cost(sizes)"),
@@ -326,7 +326,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "right", "wrong", "expected"), ARGUMENTS)
+@pytest.mark.parametrize(("file", "right", "wrong", "expected"), WRONG_ARGUMENTS)
 def test_other_arguments_than_the_contracts_are_refused_when_planning(axpy, file, right, wrong, expected):
     edit(axpy / file, right.replace("int=", "int = "), wrong)
     expected = expected or "setup(problem, *, <tuning>)"
