@@ -25,8 +25,8 @@ def dry_run_cases(project, *arguments):
 @pytest.mark.slow
 def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(project, monkeypatch):
     monkeypatch.delenv("LADDER_SITE", raising=False)
-    toy = "--configfile", "config/smoke.yaml"
-    planned_cases = dry_run_cases(project, "--profile", "cluster", *toy)
+    toy_options = "--configfile", "config/smoke.yaml"
+    planned_cases = dry_run_cases(project, "--profile", "cluster", *toy_options)
     assert {label for label, _, _ in planned_cases} == {"cluster-cpu", "cluster-gpu"}
     gpu_variants = {
         ("gemm", "cuda_tiled"),
@@ -39,7 +39,7 @@ def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(proje
     assert ("cluster-cpu", "gemv", "mpi") in planned_cases
     if not nvidia.gpus():
         assert not gpu_variants & {
-            (workload, variant) for _, workload, variant in dry_run_cases(project, "--cores", "2", *toy)
+            (workload, variant) for _, workload, variant in dry_run_cases(project, "--cores", "2", *toy_options)
         }
 
 
