@@ -30,7 +30,7 @@ YEAR = 365 * 24 * 3600
 
 @dataclass
 class Trial:
-    """One fault: its number, the study that it is put into, what was result to that, and how its runs ended."""
+    """One fault: its number, the study that it is put into, what was done to that, and how its runs ended."""
 
     number: int
     seed: int
@@ -40,10 +40,10 @@ class Trial:
     kind: str = ""
     log: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
-    may_print_traceback: bool = False  # a traceback is no mistake: Python itself may run out of memory
+    may_print_traceback: bool = False  # since Python itself may run out of memory
     damaged: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
-    # A run may end without a message: its head, Snakemake's main process, was killed or interrupted.
-    is_killed: bool = False
+    # Whether a run may end without a message, because its head, Snakemake's main process, was killed or interrupted.
+    may_be_silent: bool = False
     clean_up: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
     changed_records: set = field(default_factory=set)  # records that needn't stay as they were
 
@@ -137,7 +137,7 @@ def interrupt(trial):
     if process := wait_for_process(trial, head, ()):
         trial.say("pressed Ctrl-C")
         (os.killpg if trial.random.random() < 0.5 else os.kill)(process.pid, signal.SIGINT)
-    trial.is_killed = True
+    trial.may_be_silent = True
     trial.outcomes.append(small_study.finish(trial.study, head))
 
 
@@ -156,7 +156,7 @@ def send_signal(trial, role, signum, later_signal=None):
         if process:
             trial.say(f"sent {signum.name} to {role}: {small_study.command_of(process)[:90]}")
             process.send_signal(signum)
-            trial.is_killed = role == "the head" and not later_signal
+            trial.may_be_silent = role == "the head" and not later_signal
         if process and later_signal:
             time.sleep(trial.random.uniform(0.2, 4))
             process.send_signal(later_signal)
@@ -432,10 +432,10 @@ def clock(trial):
         trial.run(variables={"PYTHONPATH": f"{SHIFTED_CLOCK}{os.pathsep}{path}", "FAULT_CLOCK": str(shift)})
     else:
         paths = trial.files("results/**/*", ".snakemake/**/*", "src/**/*.py")
-        share = trial.random.choice([0.1, 1.0])
-        trial.say(f"the times of {share:.0%} of the files are {shift} s off")
+        fraction = trial.random.choice([0.1, 1.0])
+        trial.say(f"the times of {fraction:.0%} of the files are {shift} s off")
         for path in paths:
-            if trial.random.random() < share:
+            if trial.random.random() < fraction:
                 shifted_time = path.stat().st_mtime + shift
                 os.utime(path, (shifted_time, shifted_time))
     trial.changed_records |= set(small_study.valid_records(trial.study)[0])
