@@ -114,10 +114,10 @@ def rows_of(experiment, machine, missing_variants, missing_devices, processes, c
     return rows
 
 
-def tables(figure, machines=MACHINES[:1], missing_variants=(), missing_devices=None, processes=3, converged=True):
+def tables(figure_name, machines=MACHINES[:1], missing_variants=(), missing_devices=None, processes=3, converged=True):
     """The tables that a figure reads, {experiment: tables}; `missing_devices` is {machine: devices that it lacks}."""
     experiments, missing_devices = {}, missing_devices or {}
-    for experiment in figures.constants(figure)["EXPERIMENTS"]:
+    for experiment in figures.constants(figure_name)["EXPERIMENTS"]:
         rows_by_machine = [
             rows_of(experiment, name, missing_variants, missing_devices.get(name, ()), processes, converged)
             for name in machines
@@ -129,9 +129,9 @@ def tables(figure, machines=MACHINES[:1], missing_variants=(), missing_devices=N
     return experiments
 
 
-def empty_tables(figure):
+def empty_tables(figure_name):
     """The tables of a figure whose experiments were not measured."""
-    experiments = figures.constants(figure)["EXPERIMENTS"]
+    experiments = figures.constants(figure_name)["EXPERIMENTS"]
     return {experiment: {name: pd.DataFrame() for name in collect.TABLES} for experiment in experiments}
 
 

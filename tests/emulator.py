@@ -132,7 +132,7 @@ def device():
     return SimpleNamespace(is_first=lambda: True, guards=guards, **functions)
 
 
-# A NaN as an integer; its lower bits are free.
+# {dtype: (the integer type of its size, the bits of a NaN, whose lower bits are free)}.
 NAN_BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}
 
 

@@ -50,7 +50,7 @@ BACKPROP_TUNINGS = {
 # images, h, c, k
 TCONV_SHAPES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 MLP_SIZES = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
-LARGE_BATCH = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}  # blocks read it in parts
+LARGE_BATCH_SIZES = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}  # blocks read it in parts
 BACKPROP_SIZES = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
@@ -77,7 +77,7 @@ def cases(only_project_sources=False):
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **MLP_SIZES)
-        for sizes in (MLP_SIZES, LARGE_BATCH):
+        for sizes in (MLP_SIZES, LARGE_BATCH_SIZES):
             yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
     yield from descent_cases(only_project_sources)
@@ -110,7 +110,7 @@ def product_variants(only_project_sources):
     return [name for name in cuda_variants("gemm", only_project_sources) if workloads.defines("gemm", name, "product")]
 
 
-def products():
+def products_and_dtypes():
     """The variants of `gemm` whose products other workloads can use, with each type that their LIMITS allow."""
     for variant in product_variants(only_project_sources=False):
         for dtype in workloads.constants("gemm", variant).get("LIMITS", {}).get("dtype", DTYPES):

@@ -27,7 +27,7 @@ from ladder.records.case import Case
 
 CUDA = devices.load("cuda")
 # `cublas_mixed`, which no training can use, is tested by its precisions.
-PRODUCTS = list(kernel_cases.products())
+PRODUCTS_AND_DTYPES = list(kernel_cases.products_and_dtypes())
 # (layers, activation, images, batch).
 TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
 # (m, n, k).
@@ -45,7 +45,7 @@ SHAPES = [
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
-@pytest.mark.parametrize(("variant", "dtype"), PRODUCTS)
+@pytest.mark.parametrize(("variant", "dtype"), PRODUCTS_AND_DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
     m, n, k = shape
@@ -55,7 +55,7 @@ def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
-@pytest.mark.parametrize(("product", "dtype"), PRODUCTS)
+@pytest.mark.parametrize(("product", "dtype"), PRODUCTS_AND_DTYPES)
 @pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
 def test_the_training_follows_the_reference(run_training, product, dtype, graph, layers, activation, images, batch):
     result = run_training("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)

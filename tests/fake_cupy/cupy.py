@@ -223,7 +223,7 @@ def synchronize(gpu):
 
 NCCL_TYPES = {7: ctypes.c_float, 8: ctypes.c_double}
 UNIQUE_ID = "the only communicator"
-message_group = None
+message_group = None  # within ncclGroupStart and ncclGroupEnd, a list of (stream, function that begins a message)
 
 
 def array_at(pointer, count, nccl_type):

@@ -96,7 +96,7 @@ def read_damaged_files(trial):
 
 def is_damaged(trial, path):
     """Whether a file still has the contents that the fault gave it."""
-    return path in trial.damaged and path.read_bytes() == trial.damaged[path]
+    return path in trial.damaged_contents and path.read_bytes() == trial.damaged_contents[path]
 
 
 def complete(trial):

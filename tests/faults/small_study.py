@@ -252,16 +252,16 @@ def differences(study, base):
 def wrong_tables(study):
     """The tables whose samples aren't those of the records that are there."""
     plans = [path.stem for path in (study.folder / "results/plans").glob("*.json")]
-    expected = {f"tables/{name}/samples.csv": sorted(samples_of(study, name)) for name in plans}
+    expected = {f"tables/{name}/samples.csv": sorted(expected_samples(study, name)) for name in plans}
     expected["table.csv"] = sorted(sample for samples in expected.values() for sample in samples)
     return [
         f"results/{name} doesn't hold the samples of the records"
         for name, samples in expected.items()
-        if sorted(samples_in(study.folder / "results" / name)) != samples
+        if sorted(samples_in_table(study.folder / "results" / name)) != samples
     ]
 
 
-def samples_of(study, experiment):
+def expected_samples(study, experiment):
     """(machine, seconds) of all whole calls in the records of an experiment's plan, and in what is published of it."""
     plan = json.loads((study.folder / f"results/plans/{experiment}.json").read_text(encoding="utf-8"))
     keys = {case["key"] for case in plan["cases"]}
@@ -275,7 +275,7 @@ def samples_of(study, experiment):
         yield from ((f"{machine} (published)", seconds) for machine, seconds in calls)
 
 
-def samples_in(path):
+def samples_in_table(path):
     with path.open(encoding="utf-8", newline="") as file:
         yield from whole_calls(csv.DictReader(file))
 

@@ -322,7 +322,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize(("product", "dtype"), kernel_cases.products())
+@pytest.mark.parametrize(("product", "dtype"), kernel_cases.products_and_dtypes())
 @pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):
