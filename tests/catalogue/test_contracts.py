@@ -117,8 +117,8 @@ def test_the_documents_have_the_names_of_other_modules():
 
 
 def test_defaults_are_those_of_the_contract_and_the_document():
-    defined = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
-    assert defined - {"compare"} == set(contracts.names_with_default())
+    default_names = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
+    assert default_names - {"compare"} == set(contracts.names_with_default())
     for name in contracts.names_with_default():
         arguments, meaning = contract("A workload")[name]
         default = getattr(defaults, name)

@@ -387,18 +387,18 @@ def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     printed = capsys.readouterr()
     assert printed.out.startswith(f"{within}, 2 processes each")
     assert f"Tries combinations for {float(budget.removesuffix('s')):g} s" in printed.err
-    tried = {case.tuning["block"] for case in workers.timed}
-    assert len(tried) == count
+    tried_blocks = {case.tuning["block"] for case in workers.timed}
+    assert len(tried_blocks) == count
 
 
 @pytest.mark.usefixtures("with_gpu")
 def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypatch):
     monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: True)
     monkeypatch.setattr(ranking.compilation, "note_path", lambda case: Path("missing"))
-    compiled = []
-    monkeypatch.setattr(ranking, "precompile", lambda case, protocol: compiled.append(case.tuning["block"]))
+    compiled_blocks = []
+    monkeypatch.setattr(ranking, "precompile", lambda case, protocol: compiled_blocks.append(case.tuning["block"]))
     assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=8,16,32", "--quick") == 0
-    assert set(compiled) == {8, 16, 32}
+    assert set(compiled_blocks) == {8, 16, 32}
     assert capsys.readouterr().err.count("Compiles gemm/cuda_naive") == 1
 
 

@@ -323,9 +323,9 @@ def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):
 def rewrite_source(clone):
     """Another text of the same length, with the same modification time."""
     path = clone / "src/ladder/case.c"
-    about = path.stat()
+    file_status = path.stat()
     write(path, path.read_text().swapcase())
-    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    os.utime(path, ns=(file_status.st_atime_ns, file_status.st_mtime_ns))
 
 
 def test_jobs_need_no_git_while_nothing_has_changed(clone, monkeypatch):

@@ -22,13 +22,13 @@ INHERITED_NAMES = (
 
 
 def test_a_measurement_inherits_only_variables_for_files_jobs_and_gpus():
-    caller = dict.fromkeys([*DROPPED_NAMES, *INHERITED_NAMES], "x") | {
+    caller_variables = dict.fromkeys([*DROPPED_NAMES, *INHERITED_NAMES], "x") | {
         "LC_ALL": "de_DE.UTF-8",
         "PYTHONUTF8": "0",
         "PYTHONSAFEPATH": "",
     }
-    fixed = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
-    assert variables.inherited(caller) == dict.fromkeys(INHERITED_NAMES, "x") | fixed
+    fixed_variables = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
+    assert variables.inherited(caller_variables) == dict.fromkeys(INHERITED_NAMES, "x") | fixed_variables
 
 
 @pytest.mark.parametrize(

@@ -141,12 +141,14 @@ def baseline(folder):
         if is_missing:
             shutil.rmtree(folder / "base", ignore_errors=True)  # of an attempt that failed
             study = make(folder / "base")
-            first = run_probe(study, "--figure", FIGURE, "--typeset")
-            assert not first.status, first.text
-            planned = [case["key"].split("/")[1] for case in first.description["plan"]["cases"] if not case["left_out"]]
+            plain_answer = run_probe(study, "--figure", FIGURE, "--typeset")
+            assert not plain_answer.status, plain_answer.text
+            planned_variants = [
+                case["key"].split("/")[1] for case in plain_answer.description["plan"]["cases"] if not case["left_out"]
+            ]
             # The second measurement of each is the one that counts: Numba has compiled by then.
-            answers = {name: [run_probe(study, "--measure", name) for _ in range(2)][1] for name in planned}
-            path.write_bytes(pickle.dumps(Baseline(study, first.description, answers)))
+            answers = {name: [run_probe(study, "--measure", name) for _ in range(2)][1] for name in planned_variants}
+            path.write_bytes(pickle.dumps(Baseline(study, plain_answer.description, answers)))
         return pickle.loads(path.read_bytes())
 
 
