@@ -30,9 +30,9 @@ def digits():
 
 
 @functools.cache
-def cached_reference(sizes):
-    """The reference of sizes, given as pairs."""
-    return reference.compute(dict(sizes), digits())
+def cached_reference(size_items):
+    """The reference for sizes, given as (name, value) pairs, because a cached function needs hashable arguments."""
+    return reference.compute(dict(size_items), digits())
 
 
 def case_of(variant, tuning, **sizes):
@@ -40,9 +40,9 @@ def case_of(variant, tuning, **sizes):
     return kernel_cases.case("backprop", variant, tuning, **sizes, rate=1 / sizes["images"])
 
 
-def failures(case, device):
+def failed_checks(case, device):
     """The names of the checks that fail, over all epochs."""
-    sizes, failed = case.sizes, []
+    sizes, failed_names = case.sizes, []
     problem, expected = (
         make_problem(backprop, case, device),
         cached_reference(tuple(backprop.reference_sizes(sizes).items())),
@@ -53,7 +53,8 @@ def failures(case, device):
         written = backprop.fill(staged, sizes, round, digits())
         device.upload(staged, {name: problem.inputs[name] for name in written})
 
-    # As the harness does: `setup` may run the epoch to capture a graph, so `ranpat` must hold valid rows.
+    # As the harness does: `setup` may run the epoch to capture a graph, so `ranpat`, the order of the images, must be
+    # valid.
     start_round(0)
     steps = Steps.of(workloads.load_variant("backprop", case.variant).setup(problem, **case.tuning))
     for round in range(backprop.rounds(sizes)):
@@ -66,13 +67,13 @@ def failures(case, device):
             for arrays in (problem.inputs, problem.outputs)
         )
         checks, _ = backprop.check(sizes, inputs, outputs, round, digits(), expected, traits.precision(case))
-        failed += [check.name for check in checks if not check.passed]
-    return failed
+        failed_names += [check.name for check in checks if not check.passed]
+    return failed_names
 
 
-def emulated_failures(case):
+def emulated_failed_checks(case):
     """The same on a stand-in for a GPU; also asserts that nothing is written beyond an array."""
     device = emulator.device()
-    failed = failures(case, device)
+    failed_names = failed_checks(case, device)
     assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in device.guards)
-    return failed
+    return failed_names

@@ -237,10 +237,10 @@ def stand_ins(case):
         cached.cache_clear()
     forget_users_of(sys.modules.get("torch"))
     try:
-        pinned = SimpleNamespace(
+        cupyx = SimpleNamespace(
             empty_pinned=lambda shape, dtype: log.add("pinned", shape, dtype) or np.zeros(shape, dtype)
         )
-        for name, module in (dict.fromkeys(TORCH_MODULES, torch_module) | {"cupy": cupy(log), "cupyx": pinned}).items():
+        for name, module in (dict.fromkeys(TORCH_MODULES, torch_module) | {"cupy": cupy(log), "cupyx": cupyx}).items():
             patch.setitem(sys.modules, name, module)
         for replacement in project_functions(log):
             patch.setattr(*replacement)

@@ -7,17 +7,17 @@ from ladder.report import chapters, texts
 from ladder.report.telling import chapter_study, claims, functions
 from made_up import chapters as made_chapters
 
-NAMES = (*made_chapters.WORKLOADS, "stream")
-CHAPTERS = {chapter.workload: chapter for chapter in chapters.chapters() if chapter.workload in NAMES}
+WORKLOADS = (*made_chapters.WORKLOADS, "stream")
+CHAPTERS = {chapter.workload: chapter for chapter in chapters.chapters() if chapter.workload in WORKLOADS}
 
 
 def full_study(workload):
-    """The study of all cases that a chapter reads."""
+    """The Study of all cases that a chapter reads."""
     return made_chapters.full_study("gemm" if workload == "stream" else workload)
 
 
 def study(workload):
-    """The study of all cases that a chapter reads, as its ChapterStudy."""
+    """The same as the ChapterStudy that its texts and tables read."""
     return CHAPTERS[workload].study(full_study(workload))
 
 
@@ -47,18 +47,18 @@ def all_tables(workload):
     return tables(workload, full_study(workload))
 
 
-def answers(workload, study, *keys):
+def claims_of(workload, study, *keys):
     """The claims of a chapter with their answers, {key: claim}: those with the given keys, or all."""
-    data, study = chapter_study.chapter_module(workload, "claims"), CHAPTERS[workload].study(study)
-    all_claims = [claim for group in data.CLAIMS.values() for claim in group] if data else []
+    module, study = chapter_study.chapter_module(workload, "claims"), CHAPTERS[workload].study(study)
+    all_claims = [claim for group in module.CLAIMS.values() for claim in group] if module else []
     if keys:
         return {claim.key: claims.decide_claim(study, study, claim) for claim in all_claims if claim.key in keys}
-    return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if data else {}
+    return {claim.key: claim for group in claims.verdicts(study).values() for claim in group} if module else {}
 
 
 def verdicts(workload, study, *keys):
     """The verdicts of the same claims, {key: verdict}."""
-    return {key: claim.answer.verdict for key, claim in answers(workload, study, *keys).items()}
+    return {key: claim.answer.verdict for key, claim in claims_of(workload, study, *keys).items()}
 
 
 def machines(workload, study):

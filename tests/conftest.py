@@ -24,7 +24,7 @@ TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 PRIVATE_LOCKS = TESTS / "private_locks"
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
-# What a worker's job has of a protocol, for one sample.
+# A worker's part of a protocol, as its job has it; for one sample.
 JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1}
 JOB_PROTOCOL |= {"energy": False, "cold_start": True}
 
@@ -161,7 +161,8 @@ def torch_compiler(monkeypatch, inductor_folder):
 class Study:
     """A copy of the project with a configuration that drops the project's experiments, so that a test adds its own.
 
-    The folder's name must be quoted in a shell, to test that; the folder has a link to the Python environment.
+    The folder's name has characters that a shell must quote, so that tests detect missing quotation marks. The folder
+    has a link to the Python environment.
     """
 
     def __init__(self, folder, name="it's mine & yours"):

@@ -14,8 +14,8 @@ from ladder.harness.steps import Steps, chain_steps
 from ladder.workloads import dcgan
 from ladder.workloads.dcgan import network, reference
 
-IMAGES = (1, 2, 17, 101)
-PIXELS = ("float32", "uint8")
+IMAGE_COUNTS = (1, 2, 17, 101)
+PIXEL_TYPES = ("float32", "uint8")
 CHANNELS = 8
 
 
@@ -30,13 +30,13 @@ class LookupGenerator:
 
     def steps(self, latents, pictures):
         ends = np.cumsum([len(batch) for batch in pictures])
-        parts = np.split(latents, ends[:-1])
-        return [self.batch(part, batch) for part, batch in zip(parts, pictures, strict=True)]
+        batches_of_latents = np.split(latents, ends[:-1])
+        return [self.batch(*batch) for batch in zip(batches_of_latents, pictures, strict=True)]
 
     def batch(self, latents, pictures):
-        from cupy import current
+        from cupy import current_stream
 
-        return [(None, lambda: current().submit(lambda: self.draw(latents, pictures)))]
+        return [(None, lambda: current_stream().submit(lambda: self.draw(latents, pictures)))]
 
     def draw(self, latents, pictures):
         pool = network.latents(self.sizes["seed"])
@@ -49,17 +49,17 @@ class LookupGenerator:
 
 
 def sizes():
-    """The sizes for all IMAGES and PIXELS; also computes the reference in which LookupGenerator looks pictures up."""
+    """The sizes for all IMAGE_COUNTS and PIXEL_TYPES; also computes the reference of LookupGenerator."""
     all_sizes = [
-        workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": pixels})
-        for images, pixels in itertools.product(IMAGES, PIXELS)
+        workloads.complete("dcgan", {"images": images, "channels": CHANNELS, "pictures": pixel_type})
+        for images, pixel_type in itertools.product(IMAGE_COUNTS, PIXEL_TYPES)
     ]
     LookupGenerator.reference = reference.compute(all_sizes[0], None)
     return all_sizes
 
 
 def solve(case, variant):
-    """Run a case of a variant for two rounds; the first rank, or the only process, checks the pictures."""
+    """Run a case, of the module `variant`, for two rounds; the first rank, or the only process, checks the pictures."""
     problem, steps = worker.make_problem(dcgan, case, devices.of(case)), None
     for round in range(2):
         if problem.inputs:

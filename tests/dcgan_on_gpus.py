@@ -15,7 +15,7 @@ import dcgan_lookup
 from ladder.records.case import Case
 from ladder.workloads.dcgan import gpu, home
 
-GPUS = (1, 2, 3, 4)
+GPU_COUNTS = (1, 2, 3, 4)
 MEMORIES, COPIES = ("pinned", "staged", "pageable"), ("hidden", "after")
 TUNINGS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORIES for copies in COPIES] + [
     {"batch": 1},
@@ -28,7 +28,7 @@ TUNINGS = [{"memory": memory, "copies": copies, "batch": 4} for memory in MEMORI
 
 def skip_last(self):
     """The last GPU does nothing."""
-    if self.device.id < GPUS[-1] - 1:
+    if self.device.id < GPU_COUNTS[-1] - 1:
         ORIGINAL_RUN(self)
 
 
@@ -52,15 +52,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fault", choices=FAULTS)
     fault = parser.parse_args().fault
-    sizes, gpus = dcgan_lookup.sizes(), GPUS
+    all_sizes, gpu_counts = dcgan_lookup.sizes(), GPU_COUNTS
     gpu.generator = dcgan_lookup.LookupGenerator
     if fault:
         home.GpuShare.run = FAULTS[fault]
-        sizes, gpus = sizes[-2:-1], GPUS[-1:]
-    cases = list(itertools.product(sizes, gpus, TUNINGS))
-    for size, count, tuning in cases:
-        dcgan_lookup.solve(Case("dcgan", "home", size, {"gpus": count, **tuning}), home)
-    print(f"{len(cases)} runs were right")
+        all_sizes, gpu_counts = all_sizes[-2:-1], GPU_COUNTS[-1:]
+    runs = list(itertools.product(all_sizes, gpu_counts, TUNINGS))
+    for sizes, gpus, tuning in runs:
+        dcgan_lookup.solve(Case("dcgan", "home", sizes, {"gpus": gpus, **tuning}), home)
+    print(f"{len(runs)} runs were right")
 
 
 if __name__ == "__main__":

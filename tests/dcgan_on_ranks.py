@@ -33,8 +33,8 @@ TUNINGS = (
 FAULTS = ("share skipped", "reverse order", "no waiting")
 
 
-def make_fault(fault, is_last):
-    """Plant a fault in the last rank, or in all ranks."""
+def plant_fault(fault, is_last_rank):
+    """Plant a fault: "no waiting" in all ranks, the others in the last one alone."""
 
     def skip(self):
         pass
@@ -49,7 +49,7 @@ def make_fault(fault, is_last):
         import cupy
 
         cupy.Stream.synchronize = lambda self: None
-    elif is_last:
+    elif is_last_rank:
         mpi_home.RankShare.run = {"share skipped": skip, "reverse order": reverse_order}[fault]
 
 
@@ -65,16 +65,16 @@ def main():
     if options.remote:
         node = world.Split(world.rank >= options.remote)
         mpi_cuda.node_communicator = lambda: node
-    sizes = dcgan_lookup.sizes()
+    all_sizes = dcgan_lookup.sizes()
     if options.lookup:
         gpu.generator = dcgan_lookup.LookupGenerator
     if options.fault:
-        make_fault(options.fault, world.rank == world.size - 1)
-        sizes = sizes[-2:]  # the most images, so that the last rank has some, in both types of pixels
-    for size, tuning in itertools.product(sizes, TUNINGS):
-        dcgan_lookup.solve(Case("dcgan", "mpi_home", size, {"ranks": world.size, **tuning}), mpi_home)
+        plant_fault(options.fault, world.rank == world.size - 1)
+        all_sizes = all_sizes[-2:]  # the most images, so that the last rank has some, in both types of pixels
+    for sizes, tuning in itertools.product(all_sizes, TUNINGS):
+        dcgan_lookup.solve(Case("dcgan", "mpi_home", sizes, {"ranks": world.size, **tuning}), mpi_home)
     if device.is_first():
-        print(f"{len(sizes) * len(TUNINGS)} runs were right on {world.size} ranks")
+        print(f"{len(all_sizes) * len(TUNINGS)} runs were right on {world.size} ranks")
 
 
 if __name__ == "__main__":

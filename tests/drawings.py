@@ -61,15 +61,14 @@ def record(case, processes, converged):
 
     def process_fields(process):
         times = [seconds(case, flops, process, sample) for sample in range(3)]
-        parts = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
-        parts |= rank_phases(case, times[0])
-        phases = [parts | (COPY_SECONDS if device == "cuda" else {})] * 2
+        phases = {name: times[0] / len(PHASES) for name in PHASES} if case.workload == "mlp" else {}
+        phases |= rank_phases(case, times[0]) | (COPY_SECONDS if device == "cuda" else {})
         return {
             "threads": {"runtimes": {"numba": case.threads}},
             "samples": times,
             "setup": 1.0,
             "first": 2 * times[0],
-            "phases": phases,
+            "phases": [phases] * 2,
             "checks": [],
             "curve": CURVES.get(case.workload, []),
             "facts": FACTS.get(case.workload, {}),
@@ -115,24 +114,24 @@ def rows_of(experiment, machine, missing_variants, missing_devices, processes, c
     return rows
 
 
-def tables(figure, machines=MACHINES[:1], missing_variants=(), missing_devices=None, processes=3, converged=True):
+def tables(figure_name, machines=MACHINES[:1], missing_variants=(), missing_devices=None, processes=3, converged=True):
     """The tables that a figure reads, {experiment: tables}; `missing_devices` is {machine: devices that it lacks}."""
     experiments, missing_devices = {}, missing_devices or {}
-    for experiment in figures.constants(figure)["EXPERIMENTS"]:
-        parts = [
+    for experiment in figures.constants(figure_name)["EXPERIMENTS"]:
+        rows_by_machine = [
             rows_of(experiment, name, missing_variants, missing_devices.get(name, ()), processes, converged)
             for name in machines
         ]
         experiments[experiment] = {
-            name: table_files.with_types(pd.DataFrame([row for part in parts for row in part[name]]))
+            name: table_files.with_types(pd.DataFrame([row for rows in rows_by_machine for row in rows[name]]))
             for name in collect.TABLES
         }
     return experiments
 
 
-def empty_tables(figure):
+def empty_tables(figure_name):
     """The tables of a figure whose experiments were not measured."""
-    experiments = figures.constants(figure)["EXPERIMENTS"]
+    experiments = figures.constants(figure_name)["EXPERIMENTS"]
     return {experiment: {name: pd.DataFrame() for name in collect.TABLES} for experiment in experiments}
 
 

@@ -24,7 +24,7 @@ needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g+
 
 
 @functools.cache
-def runtime():
+def runtime_folder():
     """The folder of `device.o`, which runs the threads of all kernels; compiled once per process."""
     folder = tempfile.TemporaryDirectory()
     subprocess.run(
@@ -34,7 +34,7 @@ def runtime():
 
 
 @functools.cache
-def headers():
+def header_folder():
     """The folder of the headers of all workloads, with the instructions of `emulated/ptx` in place of a GPU's.
 
     All are copied to one folder, because a header includes its neighbours first, whatever the order of -I.
@@ -49,8 +49,8 @@ def headers():
 def compile_program(source, target, macros, *options):
     """Compile a program of `emulated/` with macros, {name: value}, and with the headers of all workloads."""
     options = [*GXX_OPTIONS, *options, *(f"-D{name}={value}" for name, value in macros.items())]
-    options += [f"-I{EMULATION_SOURCES}", f"-I{headers().name}"]
-    subprocess.run(["g++", *options, source, f"{runtime().name}/device.o", "-o", target], check=True)
+    options += [f"-I{EMULATION_SOURCES}", f"-I{header_folder().name}"]
+    subprocess.run(["g++", *options, source, f"{runtime_folder().name}/device.o", "-o", target], check=True)
 
 
 class Kernels:
@@ -91,11 +91,13 @@ def descent_kernels(variant, dtype, **tuning):
     names = ["init", "product", "reduction", "transpose", "scale", "vecdif", "vecsum"]
     names += ["hash", "gemv"] if variant == "cuda_version2" else []
     with tempfile.TemporaryDirectory() as folder:
-        return Kernels(Path(folder), "named.cpp", "descent_kernel", variant, dtype, kernel_macros(names), **tuning)
+        return Kernels(
+            Path(folder), "listed_kernels.cpp", "descent_kernel", variant, dtype, kernel_macros(names), **tuning
+        )
 
 
 def kernel_macros(names, dynamic=0):
-    """The macros of `named.cpp` for kernels of these names, with `dynamic` bytes of dynamic shared memory per block."""
+    """The macros of `listed_kernels.cpp` for kernels of these names, and `dynamic` bytes of shared memory per block."""
     return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
 
@@ -130,7 +132,7 @@ def device():
     return SimpleNamespace(is_first=lambda: True, guards=guards, **functions)
 
 
-# A NaN as an integer; its lower bits are free.
+# {dtype: (the integer type of its size, the bits of a NaN, whose lower bits are free)}.
 NAN_BITS = {"f4": ("u4", 0x7FC00000), "f8": ("u8", 0x7FF8000000000000)}
 
 

@@ -3,7 +3,7 @@
     mpiexec -n 3 python tests/gemv_on_ranks.py [--gpus] [N M]
 
 With N and M, only this size, in float64, once, by the first variant, with the matrix sent to the ranks. With `--gpus`,
-by the variants on ranks with a GPU each. At the end, the first rank prints how many products were right.
+by the variants on ranks with a GPU each. At the end, the first rank prints the number of correct products.
 """
 
 import itertools

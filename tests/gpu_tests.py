@@ -30,21 +30,21 @@ from ladder.store.publish import GPU_TESTS
 TESTS = Path(__file__).parent
 CASES_PER_PROCESS = 8  # under a tool: fewer would cost more starts, and with more, processes would idle at the end
 # Options of each tool, and of `kernel_cases.cases` for it. Padding separates an array from the next one.
-# `project_kernels`: we don't check the shared memory of libraries' kernels.
-TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"project_kernels": True})}
+# `only_project_sources`: we don't check the shared memory of libraries' kernels.
+TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"only_project_sources": True})}
 PROCESS_MIB = 8192  # of GPU memory
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 
 
 def parallel_processes(cores, gpus):
     """The number of parallel processes: each has a core and PROCESS_MIB of a GPU, equally many on each GPU."""
-    memories = [int(gpu["memory"].split()[0]) for gpu in gpus]
-    return max(1, min(cores, len(gpus) * (min(memories) // PROCESS_MIB))) if gpus else cores
+    memory_mib = [int(gpu["memory"].split()[0]) for gpu in gpus]
+    return max(1, min(cores, len(gpus) * (min(memory_mib) // PROCESS_MIB))) if gpus else cores
 
 
 GPUS = nvidia.gpus()
 TEST_PROCESSES = parallel_processes(cpus.cores(), GPUS[:1])  # tests share the first GPU
-RUN_PROCESSES = parallel_processes(cpus.cores(), GPUS)  # of a tool, on all GPUs
+SANITIZER_PROCESSES = parallel_processes(cpus.cores(), GPUS)  # of a tool, on all GPUs
 
 
 def sanitizer():
@@ -56,28 +56,28 @@ def run_all_cases(tool):
     """Run all cases of a tool, each once, in several parallel processes; returns `merge` of their results."""
     _, options = TOOLS[tool]
     keys = [case.key for case in kernel_cases.cases(**options)]
-    print(f"{tool}: {len(keys)} cases, {RUN_PROCESSES} processes in parallel", flush=True)
+    print(f"{tool}: {len(keys)} cases, {SANITIZER_PROCESSES} processes in parallel", flush=True)
     chunks = [keys[start : start + CASES_PER_PROCESS] for start in range(0, len(keys), CASES_PER_PROCESS)]
-    with ThreadPoolExecutor(RUN_PROCESSES) as pool:
-        parts = pool.map(lambda chunk, gpus: run_cases(tool, *chunk, gpus=gpus), chunks, gpu_orders())
-        result = merge(list(parts), len(keys))
+    with ThreadPoolExecutor(SANITIZER_PROCESSES) as pool:
+        results = pool.map(lambda chunk, gpus: run_cases(tool, *chunk, gpus=gpus), chunks, gpu_orders())
+        result = merge(list(results), len(keys))
     print(line(tool, result), flush=True)  # the next tool takes minutes
     return result
 
 
-def merge(parts, requested):
-    """{cases, errors, status, output} of several runs, of which `requested` cases were requested; see `parse_output`.
+def merge(results, requested_count):
+    """The results of several runs, which should have run `requested_count` cases, as one; see `parse_output`.
 
     `errors` is None unless all runs are complete and all cases ran; `status` is the worst one, and `output` that of the
     runs that are not clean.
     """
-    cases = sum(part.get("cases", 0) for part in parts)
-    is_whole_run = all(is_complete(part) for part in parts) and cases == requested
+    cases = sum(result.get("cases", 0) for result in results)
+    is_whole_run = all(map(is_complete, results)) and cases == requested_count
     return {
         "cases": cases,
-        "errors": sum(part["errors"] for part in parts) if is_whole_run else None,
-        "status": max((part["status"] for part in parts), key=abs),
-        "output": "\n".join(part["output"][-6000:] for part in parts if not ended_clean(part)),
+        "errors": sum(result["errors"] for result in results) if is_whole_run else None,
+        "status": max((result["status"] for result in results), key=abs),
+        "output": "\n".join(result["output"][-6000:] for result in results if not ended_clean(result)),
     }
 
 
@@ -87,7 +87,7 @@ def gpu_orders():
     return itertools.cycle([uuids[first:] + uuids[:first] for first in range(len(uuids))] or [uuids])
 
 
-def run_cases(tool, *cases, gpus):
+def run_cases(tool, *keys, gpus):
     """Run the cases with these keys in one process under a tool of compute-sanitizer; returns `parse_output` of it.
 
     The process sees the GPUs with these UUIDs; a case that needs one GPU uses the first.
@@ -104,7 +104,7 @@ def run_cases(tool, *cases, gpus):
         TESTS / "kernel_cases.py",
     ]
     environment = os.environ | ({"CUDA_VISIBLE_DEVICES": ",".join(gpus)} if gpus else {})
-    result = subprocess.run([*command, *cases], capture_output=True, text=True, env=environment)
+    result = subprocess.run([*command, *keys], capture_output=True, text=True, env=environment)
     return parse_output(result.stdout + result.stderr, result.returncode)
 
 
@@ -134,8 +134,8 @@ def run_tests(marks, *options):
 
 def run_all_tests():
     """The sums of `run_tests` over all tests: in parallel, then one by one those that compare times."""
-    parts = [run_tests("gpu and not clock", "--numprocesses", str(TEST_PROCESSES)), run_tests("gpu and clock")]
-    return {name: sum(abs(part[name]) for part in parts) for name in parts[0]}
+    results = [run_tests("gpu and not clock", "--numprocesses", str(TEST_PROCESSES)), run_tests("gpu and clock")]
+    return {name: sum(abs(result[name]) for result in results) for name in results[0]}
 
 
 def count_tests(report):

@@ -26,11 +26,11 @@ from ladder.records.case import Case
 DTYPES = ("float64", "float32")
 # m, n, k: two odd shapes, and one whose rows fit whole 16-byte vectors, but which doesn't fill its tiles.
 GEMM_SHAPES = ((17, 65, 33), (65, 17, 70), (36, 132, 68))
-STREAM_K = ("cuda_packed", "cuda_tma", "cuda_wgmma")
+STREAM_K_VARIANTS = ("cuda_packed", "cuda_tma", "cuda_wgmma")
 STREAM_K_SHAPE = (17, 65, 9999)  # its sums are so long that its few tiles are split
 # Few rows, columns and terms; blocks share the sums of the first two.
 SKINNY_SHAPES = ((3, 65, 2000), (65, 5, 2000), (130, 140, 3))
-FURTHER_SHAPES = dict.fromkeys(STREAM_K, (STREAM_K_SHAPE,)) | {"cuda_skinny": SKINNY_SHAPES}
+FURTHER_SHAPES = dict.fromkeys(STREAM_K_VARIANTS, (STREAM_K_SHAPE,)) | {"cuda_skinny": SKINNY_SHAPES}
 # n, m: odd shapes, rows that fit whole 16-byte vectors, and long rows whose columns are split over blocks.
 GEMV_SHAPES = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED_TUNINGS = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
@@ -50,7 +50,7 @@ BACKPROP_TUNINGS = {
 # images, h, c, k
 TCONV_SHAPES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 MLP_SIZES = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
-LARGE_BATCH = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}  # blocks read it in parts
+LARGE_BATCH_SIZES = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}  # blocks read it in parts
 BACKPROP_SIZES = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
@@ -59,14 +59,14 @@ def case(workload, variant, tuning, **sizes):
     return Case(workload, variant, workloads.complete(workload, sizes), tuning, "warm")
 
 
-def cases(project_kernels=False):
-    """Every kernel of every CUDA variant; with `project_kernels`, only of variants with CUDA sources in the project."""
-    for name in cuda_variants("gemm", project_kernels):
+def cases(only_project_sources=False):
+    """Cases of every kernel of the CUDA variants; with `only_project_sources`, of those with sources in the project."""
+    for name in cuda_variants("gemm", only_project_sources):
         shapes = (*GEMM_SHAPES, *FURTHER_SHAPES.get(name, ()))
         for dtype, form, (m, n, k) in itertools.product(DTYPES, ("nn", "tn", "nt"), shapes):
             for tuning in MIXED_TUNINGS if name == "cublas_mixed" else binaries.tiling_choices("gemm", name, dtype):
                 yield from if_within_limits(case("gemm", name, tuning, form=form, m=m, n=n, k=k, dtype=dtype))
-    for name in cuda_variants("gemv", project_kernels):
+    for name in cuda_variants("gemv", only_project_sources):
         for dtype, (n, m) in itertools.product(DTYPES, GEMV_SHAPES):
             for tuning in binaries.tiling_choices("gemv", name, dtype):
                 yield case("gemv", name, tuning, n=n, m=m, dtype=dtype)
@@ -77,21 +77,21 @@ def cases(project_kernels=False):
     for dtype, activation in itertools.product(DTYPES, ("sigmoid", "relu")):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **MLP_SIZES)
-        for sizes in (MLP_SIZES, LARGE_BATCH):
+        for sizes in (MLP_SIZES, LARGE_BATCH_SIZES):
             yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
-    yield from descent_cases(project_kernels)
+    yield from descent_cases(only_project_sources)
     yield from backprop_cases()
-    yield from tconv_cases(project_kernels)
+    yield from tconv_cases(only_project_sources)
     yield from dcgan_cases()
 
 
-def tconv_cases(project_kernels):
+def tconv_cases(only_project_sources):
     """Every arithmetic with every tiling; every product of `gemm`, in blocks of which the last isn't full."""
-    for name in cuda_variants("tconv", project_kernels=True):  # we don't check PyTorch's kernels
+    for name in cuda_variants("tconv", only_project_sources=True):  # we don't check PyTorch's kernels
         tunings = math_tunings(name)
         if "product" in setup_arguments.tunings("tconv", name):
-            tunings = [{"product": product, "block": 2} for product in product_variants(project_kernels)]
+            tunings = [{"product": product, "block": 2} for product in product_variants(only_project_sources)]
         for dtype, tuning, (images, h, c, k) in itertools.product(DTYPES, tunings, TCONV_SHAPES):
             for tiling in binaries.tiling_choices("tconv", name, dtype):
                 sizes = {"images": images, "h": h, "c": c, "k": k, "dtype": dtype}
@@ -105,14 +105,14 @@ def math_tunings(variant):
     return [{"math": math} for math in ("tf32", "float16", "bfloat16")]
 
 
-def product_variants(project_kernels):
+def product_variants(only_project_sources):
     """The variants of `gemm` whose products other workloads can use."""
-    return [name for name in cuda_variants("gemm", project_kernels) if workloads.defines("gemm", name, "product")]
+    return [name for name in cuda_variants("gemm", only_project_sources) if workloads.defines("gemm", name, "product")]
 
 
-def products():
+def products_and_dtypes():
     """The variants of `gemm` whose products other workloads can use, with each type that their LIMITS allow."""
-    for variant in product_variants(project_kernels=False):
+    for variant in product_variants(only_project_sources=False):
         for dtype in workloads.constants("gemm", variant).get("LIMITS", {}).get("dtype", DTYPES):
             yield variant, dtype
 
@@ -138,14 +138,14 @@ def dcgan_cases():
         yield case("dcgan", "home", tuning, images=5, channels=8)
 
 
-def descent_cases(project_kernels):
+def descent_cases(only_project_sources):
     """The elementary kernels, and whole solves by every algorithm that a variant has."""
-    for name in cuda_variants("descent_kernel", project_kernels):
+    for name in cuda_variants("descent_kernel", only_project_sources):
         tunings = ({}, {"block": 32, "load": 12}) if name == "cuda_version2" else ({},)
         kernels = workloads.load("descent_kernel").SIZES["kernel"]
         for dtype, kernel, n, tuning in itertools.product(DTYPES, kernels, (1, 17, 32, 65), tunings):
             yield from if_within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
-    for name in cuda_variants("descent", project_kernels):
+    for name in cuda_variants("descent", only_project_sources):
         tunings = PERSISTENT_TUNINGS if name == "cuda_persistent" else ({},)
         algorithms = workloads.load("descent").SIZES["algorithm"]
         for dtype, algorithm, n, tuning in itertools.product(DTYPES, algorithms, (1, 17, 65), tunings):
@@ -155,7 +155,7 @@ def descent_cases(project_kernels):
 
 def backprop_cases():
     """An epoch of every variant with CUDA sources in the project."""
-    for name in cuda_variants("backprop", project_kernels=True):
+    for name in cuda_variants("backprop", only_project_sources=True):
         for dtype, tuning in itertools.product(DTYPES, BACKPROP_TUNINGS.get(name, ({},))):
             yield case("backprop", name, tuning, dtype=dtype, **BACKPROP_SIZES)
 
@@ -165,11 +165,11 @@ def if_within_limits(case):
     return [case] if traits.beyond_limits_reason(case) is None else []
 
 
-def cuda_variants(workload, project_kernels):
-    """The CUDA variants of a workload; with `project_kernels`, only those with CUDA sources in the project."""
+def cuda_variants(workload, only_project_sources):
+    """The CUDA variants of a workload; with `only_project_sources`, only those with CUDA sources in the project."""
     for name in workloads.variants(workload):
         constants = workloads.constants(workload, name)
-        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not project_kernels):
+        if constants["DEVICE"] == "cuda" and ("SOURCE" in constants or not only_project_sources):
             yield name
 
 

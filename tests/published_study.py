@@ -45,8 +45,8 @@ def study():
 
 def campaigns_and_dates(folders):
     """What is published of campaigns, and when machines were published."""
-    descriptions = [folder / "machine.json" for folder in folders]
-    return campaigns_of(descriptions), dates_of(descriptions)
+    publication_files = [folder / "machine.json" for folder in folders]
+    return campaigns_of(publication_files), dates_of(publication_files)
 
 
 @functools.cache

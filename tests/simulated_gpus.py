@@ -1,4 +1,4 @@
-"""Simulated GPUs for tests of what must know when work on a GPU is done: nothing is computed, but clocks advance.
+"""Simulated GPUs for tests of code that must know when work on a GPU ends: nothing is computed, but clocks advance.
 
 Work in a stream begins when the host has submitted it and the previous work of the stream is done. Every thread has a
 clock, which advances only while the thread waits. As in CUDA, events can't be compared before they are over, nor across
@@ -31,20 +31,21 @@ class SimulatedGpus:
     def perf_counter(self):
         return self.thread.now
 
-    def current(self):
+    def current_stream(self):
+        """The stream of the thread's innermost `with`, or the default one of its GPU."""
         return self.thread.stream or self.default_streams.setdefault(self.thread.gpu, Stream(self))
 
 
 class Device:
     def __init__(self, process, number):
-        self.process, self.id, self.previous = process, number, []
+        self.process, self.id, self.previous_gpus = process, number, []
 
     def __enter__(self):
-        self.previous.append(self.process.thread.gpu)
+        self.previous_gpus.append(self.process.thread.gpu)
         self.process.thread.gpu = self.id
 
     def __exit__(self, *error):
-        self.process.thread.gpu = self.previous.pop()
+        self.process.thread.gpu = self.previous_gpus.pop()
 
 
 class Stream:
@@ -74,7 +75,7 @@ class Event:
             process.timed_events.append(self)
 
     def record(self, stream=None):
-        stream = stream or self.process.current()
+        stream = stream or self.process.current_stream()
         assert self.gpu == stream.gpu == self.process.thread.gpu, "CUDA refuses an event of another GPU"
         stream.enqueue(0.0)
         self.time = stream.idle_from

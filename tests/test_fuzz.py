@@ -20,7 +20,7 @@ from ladder.records.case import Case
 from ladder.store import collect
 from ladder.workloads.dcgan import formats
 
-COUNT = int(os.environ.get("LADDER_BROKEN", 40))  # inputs of each kind
+INPUTS_PER_READER = int(os.environ.get("LADDER_FUZZ_INPUTS", 40))  # inputs of each kind
 CASE = Case("gemm", "blas", {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": "float64"}, {"threads": 2})
 EXPERIMENT = {
     "question": "?",
@@ -73,62 +73,77 @@ RECORD = {
     "source": {"commit": "e12e1a3cc3bd624b1b85e27454d2b73a19cecead", "dirty": True},
     "slurm": {},
 }
-TEXTS = ["0100", "1:30", "1e5", "0815", "nan", ".inf", "~", "on", "2026-11-27", "1_0", "-1", "9" * 5000]
-TEXTS += ["=", "<<", "!!int x", "&a", "*a", "\t", "\0", "é", "\\ud800", "\ufeff", "²", "１", "x" * 3000]
-TEXTS += ["[" * 400, "{", "]", ",", ":", "-", "'", '"', "#", "%"]
-VALUES = [None, True, -1, 0, 0.5, 10**400, float("nan"), float("inf"), [], {}, [[]], {"a": 1}, [None], *TEXTS]
+DIFFICULT_TEXTS = ["0100", "1:30", "1e5", "0815", "nan", ".inf", "~", "on", "2026-11-27", "1_0", "-1", "9" * 5000]
+DIFFICULT_TEXTS += ["=", "<<", "!!int x", "&a", "*a", "\t", "\0", "é", "\\ud800", "\ufeff", "²", "１", "x" * 3000]
+DIFFICULT_TEXTS += ["[" * 400, "{", "]", ",", ":", "-", "'", '"', "#", "%"]
+DIFFICULT_VALUES = [
+    None,
+    True,
+    -1,
+    0,
+    0.5,
+    10**400,
+    float("nan"),
+    float("inf"),
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    [None],
+    *DIFFICULT_TEXTS,
+]
 
 
-def broken_text(draw, text):
+def broken_text(rng, text):
     """A text with some parts removed, doubled, or replaced by difficult ones."""
-    for _ in range(draw.randint(1, 4)):
-        start = draw.randint(0, len(text))
-        end = draw.choice([start, start + 1, start + draw.randint(0, 9), len(text)])
-        text = text[:start] + draw.choice(["", *TEXTS, text[start:end] * 2]) + text[end:]
+    for _ in range(rng.randint(1, 4)):
+        start = rng.randint(0, len(text))
+        end = rng.choice([start, start + 1, start + rng.randint(0, 9), len(text)])
+        text = text[:start] + rng.choice(["", *DIFFICULT_TEXTS, text[start:end] * 2]) + text[end:]
     return text
 
 
-def broken_bytes(draw, text):
+def broken_bytes(rng, text):
     """The same as bytes, perhaps not in UTF-8."""
-    raw = bytearray(broken_text(draw, text).encode(draw.choice(["utf-8", "utf-8", "utf-8-sig", "utf-16"]), "ignore"))
-    if raw and not draw.randint(0, 3):
-        raw[draw.randrange(len(raw))] = draw.randrange(256)
+    raw = bytearray(broken_text(rng, text).encode(rng.choice(["utf-8", "utf-8", "utf-8-sig", "utf-16"]), "ignore"))
+    if raw and not rng.randint(0, 3):
+        raw[rng.randrange(len(raw))] = rng.randrange(256)
     return bytes(raw)
 
 
-def broken_value(draw, value):
+def broken_value(rng, value):
     """A document with some parts removed or replaced."""
     value = copy.deepcopy(value)
-    for _ in range(draw.randint(1, 3)):
+    for _ in range(rng.randint(1, 3)):
         container = value
         while container:
-            key = draw.choice(list(container) if isinstance(container, dict) else range(len(container)))
-            if isinstance(container[key], dict | list) and container[key] and draw.randint(0, 4):
+            key = rng.choice(list(container) if isinstance(container, dict) else range(len(container)))
+            if isinstance(container[key], dict | list) and container[key] and rng.randint(0, 4):
                 container = container[key]
                 continue
-            if draw.randint(0, 3):
-                container[key] = draw.choice(VALUES)
+            if rng.randint(0, 3):
+                container[key] = rng.choice(DIFFICULT_VALUES)
             else:
                 del container[key]
             break
     return value
 
 
-def read_configuration(draw, path):
-    if draw.randint(0, 1):
-        path.write_bytes(broken_bytes(draw, yaml.safe_dump(CONFIGURATION)))
+def read_configuration(rng, path):
+    if rng.randint(0, 1):
+        path.write_bytes(broken_bytes(rng, yaml.safe_dump(CONFIGURATION)))
     else:
-        path.write_text(json.dumps(broken_value(draw, CONFIGURATION)), encoding="utf-8")
+        path.write_text(json.dumps(broken_value(rng, CONFIGURATION)), encoding="utf-8")
     config = configuration.load([path])
     plan.plan(config, {"cpu": Target("here", 2)})
 
 
-def read_argument(draw, path):
-    configuration.of_command_line([f"{draw.choice(list(CONFIGURATION))}={broken_text(draw, '{samples: 3}')}"])
+def read_argument(rng, path):
+    configuration.of_command_line([f"{rng.choice(list(CONFIGURATION))}={broken_text(rng, '{samples: 3}')}"])
 
 
-def read_slug(draw, path):
-    Case.parse("gemm", "blas", broken_text(draw, CASE.slug))
+def read_slug(rng, path):
+    Case.parse("gemm", "blas", broken_text(rng, CASE.slug))
 
 
 def signed_json(value):
@@ -136,25 +151,25 @@ def signed_json(value):
     return json.dumps(value | {"digest": record.digest(value)} if isinstance(value, dict) else value)
 
 
-def read_record(draw, path):
-    if draw.randint(0, 2):
-        path.write_text(signed_json(broken_value(draw, RECORD)), encoding="utf-8")
+def read_record(rng, path):
+    if rng.randint(0, 2):
+        path.write_text(signed_json(broken_value(rng, RECORD)), encoding="utf-8")
     else:
-        path.write_bytes(broken_bytes(draw, signed_json(RECORD)))
+        path.write_bytes(broken_bytes(rng, signed_json(RECORD)))
     collect.rows_of(record.read(path), {})
 
 
-def read_idx(draw, path):
-    idx.write(path, np.arange(6, dtype=draw.choice(["u1", "f4", "i2"])).reshape(1, 2, 3))
+def read_idx(rng, path):
+    idx.write(path, np.arange(6, dtype=rng.choice(["u1", "f4", "i2"])).reshape(1, 2, 3))
     raw = bytearray(path.read_bytes())
-    for _ in range(draw.randint(1, 3)):
-        raw[draw.randrange(min(len(raw), 20))] = draw.choice([0, 1, 2, 64, 127, 255])
-    path.write_bytes(raw[: draw.choice([len(raw), draw.randint(0, len(raw))])])
+    for _ in range(rng.randint(1, 3)):
+        raw[rng.randrange(min(len(raw), 20))] = rng.choice([0, 1, 2, 64, 127, 255])
+    path.write_bytes(raw[: rng.choice([len(raw), rng.randint(0, len(raw))])])
     idx.read(path)
 
 
-def read_latents(draw, path):
-    path.write_bytes(broken_bytes(draw, "1\n" + " ".join(["0.5"] * 100)))
+def read_latents(rng, path):
+    path.write_bytes(broken_bytes(rng, "1\n" + " ".join(["0.5"] * 100)))
     formats.read_latents(path)
 
 
@@ -170,7 +185,7 @@ READERS = (read_configuration, read_argument, read_slug, read_record, read_idx, 
 
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 def test_a_broken_input_gives_a_value_or_a_sentence(tmp_path, read):
-    for seed in range(COUNT):
+    for seed in range(INPUTS_PER_READER):
         try:
             with contextlib.suppress(LadderError):
                 read(random.Random(f"{read.__name__} {seed}"), tmp_path / "input")

@@ -12,14 +12,14 @@ from ladder.records import files
 from ladder.records.case import Case
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
-KERNELS = [
+CUDA_VARIANTS = [
     (workload, variant)
     for workload in workloads.names()
     for variant in workloads.variants(workload)
     if workloads.constants(workload, variant).get("SOURCE", "").endswith(".cu")
 ]
 # These compile in less than a second; among them are loops, shared memory and tensor cores.
-QUICK = [("stream", "cuda"), ("gemv", "cuda_warp"), ("gemm", "cuda_shared"), ("gemm", "cuda_mma")]
+QUICK_VARIANTS = [("stream", "cuda"), ("gemv", "cuda_warp"), ("gemm", "cuda_shared"), ("gemm", "cuda_mma")]
 
 
 def dtypes_of(workload, variant):
@@ -29,85 +29,89 @@ def dtypes_of(workload, variant):
     return [dtype for dtype in binaries.TYPES if not isinstance(supported, tuple) or dtype in supported]
 
 
-def marks_of(kernel, *choice):
-    """The markers of a kernel's test: `make test` compiles a few kernels, and `make test-slow` one tiling of each."""
-    dtype = min(dtypes_of(*kernel))  # float32, except for kernels in float64 alone
-    if choice != (dtype, 0, "sm_90"):
+def marks_of(variant, dtype, tiling_index, architecture):
+    """The markers of a compilation: `make test` compiles a few variants, and `make test-slow` one tiling of each."""
+    first_dtype = min(dtypes_of(*variant))  # float32, except for variants in float64 alone
+    if (dtype, tiling_index, architecture) != (first_dtype, 0, "sm_90"):
         return [pytest.mark.exhaustive]
-    return [] if kernel in QUICK else [pytest.mark.slow]
+    return [] if variant in QUICK_VARIANTS else [pytest.mark.slow]
 
 
 # For sm_90, the architecture of all measurements, every dtype and every tiling among which a variant chooses, by index:
 # dtypes may differ in their number of tilings. For other architectures, one tiling in float32.
-CHOICES = [
-    pytest.param(*kernel, dtype, choice, architecture, marks=marks_of(kernel, dtype, choice, architecture))
-    for kernel in KERNELS
-    for dtype in dtypes_of(*kernel)
-    for choice in range(len(binaries.tiling_choices(*kernel, dtype)))
+COMPILATIONS = [
+    pytest.param(*variant, dtype, index, architecture, marks=marks_of(variant, dtype, index, architecture))
+    for variant in CUDA_VARIANTS
+    for dtype in dtypes_of(*variant)
+    for index in range(len(binaries.tiling_choices(*variant, dtype)))
     for architecture in ARCHITECTURES
-    if architecture == "sm_90" or (dtype, choice) == ("float32", 0)
+    if architecture == "sm_90" or (dtype, index) == ("float32", 0)
 ]
-# The names of the kernels in the binaries of a workload or of one of its variants.
+# The names of the kernels in the binaries, by workload, or by (workload, variant) where a variant has other ones.
 FORMS = ("nn", "tn", "nt")
-MLP = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
-NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP}
-NAMES["fma"] = {"recurrence"}
-NAMES["gemm", "cuda_tma"] = NAMES["gemm"] | {"add_parts"}
-NAMES["gemm", "cuda_skinny"] = {"gemm_across", "gemm_along", "gemm_outer", "add"}
-NAMES["gemm", "cuda_packed"] = {"gemm_packed", "add_packed", "pack"}
-NAMES["gemm", "cuda_wgmma"] = {"gemm_nn", "gemm_nt", "add_nn", "add_nt", "pack"}
-NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}
-NAMES["gemv"] = {"gemv"}
-NAMES["tconv"] = {"convolve"}
-MATHS = ("tf32", "float16", "bfloat16")
-OPERANDS = {f"{math}_operands" for math in MATHS}
-NAMES["tconv", "cuda_im2col"] = {"gather", "add_bias"}
-NAMES["tconv", "cuda_col2im"] = {"add_up"}
-NAMES["tconv", "cuda_implicit_mma"] = OPERANDS | {f"{math}_to_{to}" for math in MATHS for to in ("float32", "operands")}
-NAMES["tconv", "cuda_implicit_wgmma"] = NAMES["tconv", "cuda_implicit_mma"]
-NAMES["tconv", "cuda_implicit_tma"] = NAMES["tconv", "cuda_implicit_mma"]
-NAMES["tconv", "cuda_window"] = {f"to{k}_{to}" for k in (1, 2, 3, 4) for to in ("float32", "uint8")}
-NAMES["tconv", "cuda_window_mma"] = OPERANDS | {f"{math}_to_{to}" for math in MATHS for to in ("float32", "uint8")}
-NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", "float16", "bfloat16")}
-NAMES["dcgan"] |= {f"project_to_{kind}" for kind in ("float32", "float16", "bfloat16")}
-NAMES["mlp", "cuda_persistent"] = {"measure", "train", "train_shallow"}
-NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
-NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
-NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
-NAMES["descent", "cublas"] = {
+MLP_KERNELS = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
+KERNEL_NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP_KERNELS}
+KERNEL_NAMES["fma"] = {"recurrence"}
+KERNEL_NAMES["gemm", "cuda_tma"] = KERNEL_NAMES["gemm"] | {"add_parts"}
+KERNEL_NAMES["gemm", "cuda_skinny"] = {"gemm_across", "gemm_along", "gemm_outer", "add"}
+KERNEL_NAMES["gemm", "cuda_packed"] = {"gemm_packed", "add_packed", "pack"}
+KERNEL_NAMES["gemm", "cuda_wgmma"] = {"gemm_nn", "gemm_nt", "add_nn", "add_nt", "pack"}
+KERNEL_NAMES["gemm", "cublas_mixed"] = {"float16", "bfloat16", "tf32x3"}
+KERNEL_NAMES["gemv"] = {"gemv"}
+KERNEL_NAMES["tconv"] = {"convolve"}
+MATH_MODES = ("tf32", "float16", "bfloat16")
+OPERAND_KERNELS = {f"{math}_operands" for math in MATH_MODES}
+KERNEL_NAMES["tconv", "cuda_im2col"] = {"gather", "add_bias"}
+KERNEL_NAMES["tconv", "cuda_col2im"] = {"add_up"}
+KERNEL_NAMES["tconv", "cuda_implicit_mma"] = OPERAND_KERNELS | {
+    f"{math}_to_{to}" for math in MATH_MODES for to in ("float32", "operands")
+}
+KERNEL_NAMES["tconv", "cuda_implicit_wgmma"] = KERNEL_NAMES["tconv", "cuda_implicit_mma"]
+KERNEL_NAMES["tconv", "cuda_implicit_tma"] = KERNEL_NAMES["tconv", "cuda_implicit_mma"]
+KERNEL_NAMES["tconv", "cuda_window"] = {f"to{k}_{to}" for k in (1, 2, 3, 4) for to in ("float32", "uint8")}
+KERNEL_NAMES["tconv", "cuda_window_mma"] = OPERAND_KERNELS | {
+    f"{math}_to_{to}" for math in MATH_MODES for to in ("float32", "uint8")
+}
+KERNEL_NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", "float16", "bfloat16")}
+KERNEL_NAMES["dcgan"] |= {f"project_to_{kind}" for kind in ("float32", "float16", "bfloat16")}
+KERNEL_NAMES["mlp", "cuda_persistent"] = {"measure", "train", "train_shallow"}
+KERNEL_NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
+KERNEL_NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}
+KERNEL_NAMES["descent"] = {"product", "reduction", "transpose", "scale", "vecdif", "vecsum"}
+KERNEL_NAMES["descent", "cublas"] = {
     "begin_vectors",
     "divide_by_diagonal",
     "begin_scalars",
     "step_length",
     "update_scalars",
 }
-NAMES["descent", "cuda_fused"] = {"advance_by_one", "update_x", "recompute_residual"}
-NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_in_registers"}
-NAMES["descent", "cuda_cluster"] = NAMES["descent", "cuda_symmetric"] = {"solve"}
+KERNEL_NAMES["descent", "cuda_fused"] = {"advance_by_one", "update_x", "recompute_residual"}
+KERNEL_NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_in_registers"}
+KERNEL_NAMES["descent", "cuda_cluster"] = KERNEL_NAMES["descent", "cuda_symmetric"] = {"solve"}
 FLAT_KERNELS = ("products", "activations", "output_error", "deltas", "weight_change", "update")
-NAMES["backprop", "cuda_flat"] = {f"{name}_{index}" for name in FLAT_KERNELS for index in ("walk", "offsets")}
-ALTERNATIVES = (
+KERNEL_NAMES["backprop", "cuda_flat"] = {f"{name}_{index}" for name in FLAT_KERNELS for index in ("walk", "offsets")}
+KERNELS_OF_CUDA_KERNELS = (
     *(f"{name}_{place}" for name in ("products", "hidden_deltas") for place in ("global", "whole")),
     *(f"{name}_tiled" for name in ("products", "weight_change")),
     *(f"error_{way}" for way in ("atomic", "emulated", "block")),
     *("activations", "output_deltas", "weight_change_global", "bias_change", "update"),
 )
-NAMES["backprop", "cuda_kernels"] = {
+KERNEL_NAMES["backprop", "cuda_kernels"] = {
     f"{name}_{scalars}_{tables}"
-    for name in ALTERNATIVES
+    for name in KERNELS_OF_CUDA_KERNELS
     for scalars in ("argument", "constant")
     for tables in ("global", "readonly", "texture")
 }
-NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "scale", "add"}
-NAMES["backprop", "cuda_fused"] = {"forward_backward", "accumulate_gradients", "update"}
+KERNEL_NAMES["backprop", "cuda"] = {"gather", "sigmoid", "output", "slope", "add_up", "scale", "add"}
+KERNEL_NAMES["backprop", "cuda_fused"] = {"forward_backward", "accumulate_gradients", "update"}
 # Kernels that exist only in float32.
 FLOAT32_ONLY = {("backprop", "cuda_fused"): {"forward_backward_tf32", "accumulate_gradients_tf32"}}
-NAMES["descent_kernel", "cuda_version1"] = {"init", *NAMES["descent"]}
-NAMES["descent_kernel", "cuda_version2"] = {"init", *NAMES["descent"], "hash", "gemv"}
+KERNEL_NAMES["descent_kernel", "cuda_version1"] = {"init", *KERNEL_NAMES["descent"]}
+KERNEL_NAMES["descent_kernel", "cuda_version2"] = {"init", *KERNEL_NAMES["descent"], "hash", "gemv"}
 
 
-# The bytes that a kernel may spill. Kernels that run a whole solve keep the values of every iteration in registers, and
-# spill a few that are needed once per step.
+# The bytes per thread that a kernel may spill. Kernels that run a whole solve keep the values of every iteration in
+# registers, and spill a few that are needed once per step.
 MAX_SPILLS = {("descent", name): 512 for name in ("cuda_fused", "cuda_persistent", "cuda_cluster", "cuda_symmetric")}
 # Their register tiles have the maximum size, so a few addresses don't fit.
 MAX_SPILLS["backprop", "cuda_fused"] = 128
@@ -128,14 +132,14 @@ def empty_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("workload", "variant", "dtype", "choice", "architecture"), CHOICES)
-def test_every_kernel_compiles_without_spilling(empty_folder, workload, variant, dtype, choice, architecture):
-    slug = binaries.slug(workload, variant, dtype, binaries.tiling_choices(workload, variant, dtype)[choice])
+@pytest.mark.parametrize(("workload", "variant", "dtype", "tiling_index", "architecture"), COMPILATIONS)
+def test_every_kernel_compiles_without_spilling(empty_folder, workload, variant, dtype, tiling_index, architecture):
+    slug = binaries.slug(workload, variant, dtype, binaries.tiling_choices(workload, variant, dtype)[tiling_index])
     path = report.write(architecture, workload, variant, slug)
     assert path.with_suffix(".cubin").read_bytes().startswith(b"\x7fELF")
     contents = files.read_json(path)
     float32_only = FLOAT32_ONLY.get((workload, variant), set()) if dtype == "float32" else set()
-    assert set(contents["kernels"]) == (NAMES.get((workload, variant)) or NAMES[workload]) | float32_only
+    assert set(contents["kernels"]) == (KERNEL_NAMES.get((workload, variant)) or KERNEL_NAMES[workload]) | float32_only
     for name, kernel in contents["kernels"].items():
         assert 0 < kernel["registers"] <= 255, name
         max_spills = MAX_SPILLS.get((workload, variant), 0)
@@ -160,7 +164,7 @@ def test_processes_that_need_the_same_binary_wait_for_each_other(empty_folder):
     with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as pool:
         paths = {job.result() for job in [pool.submit(compiler.ensure, *arguments) for _ in range(3)]}
     assert paths == {binaries.path_of(*arguments)}
-    assert set(files.read_json(report.write(*arguments))["kernels"]) == NAMES["gemm"]
+    assert set(files.read_json(report.write(*arguments))["kernels"]) == KERNEL_NAMES["gemm"]
 
 
 @pytest.mark.parametrize("name", ["compile_with_nvrtc", "compile_with_nvcc"])
@@ -212,7 +216,7 @@ def test_a_case_without_a_tiling_needs_the_binaries_of_all_tilings():
     assert slug == binaries.slug("descent", "cuda_fused", "float32", tuning_with_tiling)
 
 
-VARIANT = """
+VARIANT_TEXT = """
 DEVICE = "cuda"
 RUNTIME = "cuda"
 SOURCE = "any.cu"
@@ -225,12 +229,12 @@ def setup(problem, *, block: int = 16, depth: int = 4):
 
 @pytest.fixture
 def slugs_of(tmp_path, monkeypatch):
-    """A function that returns the slugs of the binaries that a training needs of a product with these TILES."""
+    """A function that writes a variant of gemm with TILES; returns the slugs of its binaries that a training needs."""
     (tmp_path / "gemm").mkdir()
     monkeypatch.setattr(locations, "folders", lambda workload: [locations.WORKLOADS / workload, tmp_path / workload])
 
     def slugs_of(name, tiles, dtype):
-        (tmp_path / f"gemm/{name}.py").write_text(VARIANT.format(tiles=tiles))
+        (tmp_path / f"gemm/{name}.py").write_text(VARIANT_TEXT.format(tiles=tiles))
         sizes = workloads.complete("mlp", {"images": 2, "batch": 2, "epochs": 1, "rate": 1.0, "dtype": dtype})
         keys = binaries.of_case(Case("mlp", "cuda", sizes, {"product": name}))
         return {slug for workload, variant, slug in keys if variant == name}

@@ -37,17 +37,17 @@ def working_folder(monkeypatch, tmp_path):
     sources.clear_caches()
 
 
-def product(variant="openmp", threads=1, **sizes):
+def product_case(variant="openmp", threads=1, **sizes):
     sizes = workloads.complete("gemm", {"m": 17, "n": 5, "k": 9} | sizes)
     return Case("gemm", variant, sizes, {"threads": threads}, "warm")
 
 
-def training(product, threads=2, **sizes):
+def training_case(product, threads=2, **sizes):
     tuning = {"product": product, "threads": threads}
     return Case("mlp", "host", workloads.complete("mlp", TRAINING | sizes), tuning, "warm")
 
 
-def triad():
+def triad_case():
     sizes = workloads.complete("stream", {"kernel": "triad", "elements": 65})
     return Case("stream", "openmp", sizes, {"threads": 2}, "warm")
 
@@ -75,12 +75,12 @@ def compiled_count(case):
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(product("openmp", 2, form="nt", dtype="float32"), marks=pytest.mark.slow),
-        pytest.param(product("interchanged", 2, form="nn"), marks=pytest.mark.slow),
-        triad(),
-        pytest.param(product("tiled", 2, form="tn"), marks=pytest.mark.exhaustive),
-        pytest.param(training("blas", activation="relu", dtype="float32"), marks=pytest.mark.slow),
-        pytest.param(training("tiled", activation="sigmoid"), marks=pytest.mark.slow),
+        pytest.param(product_case("openmp", 2, form="nt", dtype="float32"), marks=pytest.mark.slow),
+        pytest.param(product_case("interchanged", 2, form="nn"), marks=pytest.mark.slow),
+        triad_case(),
+        pytest.param(product_case("tiled", 2, form="tn"), marks=pytest.mark.exhaustive),
+        pytest.param(training_case("blas", activation="relu", dtype="float32"), marks=pytest.mark.slow),
+        pytest.param(training_case("tiled", activation="sigmoid"), marks=pytest.mark.slow),
     ],
     ids=lambda case: case.key,
 )
@@ -91,26 +91,34 @@ def test_after_compiling_ahead_a_measurement_compiles_nothing(case):
 
 @pytest.mark.slow
 def test_without_compiling_ahead_a_measurement_compiles_and_says_so():
-    assert compiled_count(product()) > 0
-    assert compiled_count(product(m=1, threads=2)) == 0
-    assert compiled_count(product(form="tn")) > 0
-    assert compiled_count(product("blas")) == 0
+    assert compiled_count(product_case()) > 0
+    assert compiled_count(product_case(m=1, threads=2)) == 0
+    assert compiled_count(product_case(form="tn")) > 0
+    assert compiled_count(product_case("blas")) == 0
 
 
 def test_one_job_serves_all_sizes_and_threads_of_a_kind():
-    cases = [product(), product(m=1), product(threads=2), product(seed=3)]
+    cases = [product_case(), product_case(m=1), product_case(threads=2), product_case(seed=3)]
     assert len({compilation.note_path(case) for case in cases}) == 1
-    other_kinds = [product(form="tn"), product(dtype="float32"), product("tiled"), product("interchanged"), triad()]
-    other_kinds += [training("blas"), training("tiled"), training("blas", activation="relu")]
-    assert len({compilation.note_path(case) for case in [product(), *other_kinds]}) == len(other_kinds) + 1
-    assert compilation.note_path(training("blas", batch=7, threads=1)) == compilation.note_path(training("blas"))
+    other_kinds = [
+        product_case(form="tn"),
+        product_case(dtype="float32"),
+        product_case("tiled"),
+        product_case("interchanged"),
+        triad_case(),
+    ]
+    other_kinds += [training_case("blas"), training_case("tiled"), training_case("blas", activation="relu")]
+    assert len({compilation.note_path(case) for case in [product_case(), *other_kinds]}) == len(other_kinds) + 1
+    assert compilation.note_path(training_case("blas", batch=7, threads=1)) == compilation.note_path(
+        training_case("blas")
+    )
 
 
 def test_compiling_is_needed_if_the_variant_or_its_imports_use_numba():
-    variants = {name for name in workloads.variants("gemm") if compilation.is_needed(product(name))}
+    variants = {name for name in workloads.variants("gemm") if compilation.is_needed(product_case(name))}
     assert variants == {"openmp", "interchanged", "tiled"}
-    assert compilation.is_needed(triad())
-    assert all(compilation.is_needed(training(name)) for name in ("blas", "tiled", "c_openmp"))
+    assert compilation.is_needed(triad_case())
+    assert all(compilation.is_needed(training_case(name)) for name in ("blas", "tiled", "c_openmp"))
     for name in ("numpy_loop", "pytorch", "pytorch_cuda"):
         assert not compilation.is_needed(Case("mlp", name, workloads.complete("mlp", TRAINING), {}))
 
@@ -119,9 +127,9 @@ def test_compiling_is_needed_if_the_variant_or_its_imports_use_numba():
 def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
     source = Path("variants/gemm/copy.py")
     shutil.copy(locations.WORKLOADS / "gemm/openmp.py", source)
-    case = product("copy")
+    case = product_case("copy")
     first, modified = precompile(case, configuration.protocol({})), compilation.note_path(case).stat().st_mtime_ns
-    assert precompile(product("copy", m=3), configuration.protocol({})) == first
+    assert precompile(product_case("copy", m=3), configuration.protocol({})) == first
     assert compilation.note_path(case).stat().st_mtime_ns == modified
     source.write_text(
         f"# Numba's cache depends on the text, including comments.\n{source.read_text(encoding='utf-8')}",
@@ -153,7 +161,7 @@ def test_a_note_is_valid_until_numba_changes(monkeypatch):
     monkeypatch.setattr("importlib.metadata.version", lambda name: version[0])
     notes = []
     for version[0] in ("2.0", "2.0", "3.0", "1.0"):
-        notes.append(precompile(product(m=99), configuration.protocol({})))
+        notes.append(precompile(product_case(m=99), configuration.protocol({})))
     assert [note["compiled"] for note in notes] == [1, 1, 2, 3]
     assert [note["state"]["numba"] for note in notes] == ["2.0", "2.0", "3.0", "1.0"]
     assert {(case.sizes["m"], case.threads) for case in started} == {(compilation.SMALL_SIZE, 1)}
@@ -164,22 +172,22 @@ def test_a_workload_that_refuses_small_sizes_is_compiled_for_the_sizes_of_its_ca
         return "The product needs m=3 or more." if sizes["m"] < 3 else None
 
     monkeypatch.setattr(workloads.load("gemm"), "refuse", refuse)
-    small_case = compilation.representative_case(product(threads=4, m=99, form="tn"))
-    assert (small_case.sizes, small_case.threads) == (product(m=99, form="tn").sizes, 1)
-    assert compilation.note_path(product(m=99)) == compilation.note_path(product(m=99, threads=4))
-    assert compilation.note_path(product(m=99)) != compilation.note_path(product(m=98))
+    small_case = compilation.representative_case(product_case(threads=4, m=99, form="tn"))
+    assert (small_case.sizes, small_case.threads) == (product_case(m=99, form="tn").sizes, 1)
+    assert compilation.note_path(product_case(m=99)) == compilation.note_path(product_case(m=99, threads=4))
+    assert compilation.note_path(product_case(m=99)) != compilation.note_path(product_case(m=98))
 
 
 def test_code_compiled_by_another_numba_is_compiled_again(monkeypatch):
-    before = compilation.compiler_inputs(product())
+    before = compilation.compiler_inputs(product_case())
     monkeypatch.setattr("importlib.metadata.version", lambda name: "0.1")
-    assert compilation.compiler_inputs(product()) != before
+    assert compilation.compiler_inputs(product_case()) != before
 
 
 @pytest.mark.slow
 def test_kinds_that_are_compiled_at_the_same_time_are_all_kept():
     """Both processes write to the index of the same function."""
-    cases = [product(dtype=dtype) for dtype in ("float64", "float32")]
+    cases = [product_case(dtype=dtype) for dtype in ("float64", "float32")]
     runs = [subprocess.Popen(precompile_command(case)) for case in cases]
     assert [run.wait(120) for run in runs] == [0, 0]
     for case in cases:
@@ -194,14 +202,14 @@ def test_a_variant_that_fails_at_small_sizes_can_still_be_measured():
     text = (locations.WORKLOADS / "gemm/openmp.py").read_text()
     refusal = '    assert problem.sizes["m"] > 9, "too small"\n    multiply'
     Path("variants/gemm/large.py").write_text(text.replace("    multiply", refusal), encoding="utf-8")
-    assert "AssertionError: too small" in precompile(product("large"), configuration.protocol({}))["failed"]
-    assert compiled_count(product("large")) > 0
+    assert "AssertionError: too small" in precompile(product_case("large"), configuration.protocol({}))["failed"]
+    assert compiled_count(product_case("large")) > 0
     with pytest.raises(LadderError, match="AssertionError: too small"):
-        compiled_count(product("large", m=9))
+        compiled_count(product_case("large", m=9))
 
 
 def test_precompiling_a_variant_without_numba_is_an_error():
-    result = subprocess.run(precompile_command(product("blas")), capture_output=True, text=True)
+    result = subprocess.run(precompile_command(product_case("blas")), capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (
         1,
         "ladder precompile: gemm/blas has no function that Numba compiles.\n",

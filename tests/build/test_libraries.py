@@ -157,19 +157,19 @@ def test_a_compiler_that_fails_gives_its_reason_and_leaves_nothing(tmp_path, put
 @NEEDS_GCC
 def test_a_wrapper_around_a_compiler_shares_no_library_with_it(put_gcc_first):
     """A wrapper prints the version of the compiler that it calls; the options that it adds may depend on variables."""
-    real, hosts = shutil.which("gcc"), [libraries.host_label()]
-    for script in (f'exec {real} "$@" -O0', f'exec {real} "$@" $EXTRA'):
+    real_gcc, labels = shutil.which("gcc"), [libraries.host_label()]
+    for script in (f'exec {real_gcc} "$@" -O0', f'exec {real_gcc} "$@" $EXTRA'):
         put_gcc_first(script)
-        hosts.append(libraries.host_label())
-    assert len({*hosts}) == 3
+        labels.append(libraries.host_label())
+    assert len({*labels}) == 3
 
 
 @NEEDS_GCC
 def test_the_label_of_a_compiler_depends_on_its_subcommands(put_gcc_first, tmp_path):
-    real, options, labels = shutil.which("gcc"), tmp_path / "options", []
-    put_gcc_first(f'exec {real} "$@" $(cat {options})')
+    real_gcc, options_file, labels = shutil.which("gcc"), tmp_path / "options", []
+    put_gcc_first(f'exec {real_gcc} "$@" $(cat {options_file})')
     for text in ("", "-O0", ""):
-        options.write_text(text)
+        options_file.write_text(text)
         libraries.host_label.cache_clear()
         labels.append(libraries.host_label())
     assert labels[0] == labels[2] != labels[1]

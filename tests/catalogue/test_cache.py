@@ -24,14 +24,14 @@ def folder(tmp_path, monkeypatch):
 VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 
 
-def results():
+def fingerprint_and_files():
     """The fingerprint and the files of the variant, computed or cached as in a new process."""
     sources.clear_caches()
     return sources.digest(VARIANT_MODULE), sources.code_paths_of_roots(VARIANT_MODULE)
 
 
-def walks(monkeypatch):
-    """A list to which every later computation of a fingerprint or of files appends its roots."""
+def record_walks(monkeypatch):
+    """The list to which every later walk along imports, for a fingerprint or for files, appends its roots."""
     calls = []
     for name in ("fingerprint", "files_of_workloads"):
         walk = getattr(imports, name)
@@ -40,10 +40,10 @@ def walks(monkeypatch):
 
 
 def test_a_second_process_reads_the_cached_results(folder, monkeypatch):
-    first = results()
-    calls = walks(monkeypatch)
-    assert results() == first
-    assert not calls
+    first = fingerprint_and_files()
+    walks = record_walks(monkeypatch)
+    assert fingerprint_and_files() == first
+    assert not walks
 
 
 @pytest.mark.parametrize("path", ["mine.py", "kernel.cu", "../include/shared.cuh"])
@@ -51,48 +51,48 @@ def test_any_edit_recomputes_and_drops_the_cached_results(folder, monkeypatch, p
     (folder / "kernel.cu").write_text('#include "shared.cuh"\n')
     (folder.parent / "include").mkdir()
     (folder.parent / "include/shared.cuh").write_text("int x;\n")
-    first = results()
+    first = fingerprint_and_files()
     with (folder / path).open("a") as file:
         file.write("int z;\n" if path != "mine.py" else "z = 1\n")
-    calls = walks(monkeypatch)
-    assert results() != first
-    assert len(calls) == 2
+    walks = record_walks(monkeypatch)
+    assert fingerprint_and_files() != first
+    assert len(walks) == 2
     assert len(list(cache.FOLDER.iterdir())) == 1
 
 
 def test_compiled_python_is_not_an_edit(folder, monkeypatch):
-    first = results()
+    first = fingerprint_and_files()
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__/mine.cpython-311.pyc").write_bytes(b"\0")
-    calls = walks(monkeypatch)
-    assert results() == first
-    assert not calls
+    walks = record_walks(monkeypatch)
+    assert fingerprint_and_files() == first
+    assert not walks
 
 
 def test_the_order_of_users_folders_counts(folder, tmp_path, monkeypatch):
     other_folder = tmp_path / "others/gemm"
     other_folder.mkdir(parents=True)
     (other_folder / "mine.py").write_text(VARIANT + "z = 1\n")
-    answers = []
+    results = []
     for order in (("variants", "others"), ("others", "variants")):
         monkeypatch.setenv("LADDER_VARIANTS", ":".join(str(tmp_path / name) for name in order))
-        answers.append(results())
-    assert answers[0] != answers[1]
+        results.append(fingerprint_and_files())
+    assert results[0] != results[1]
 
 
 def test_a_torn_entry_is_computed_again(folder):
-    first = results()
+    first = fingerprint_and_files()
     for path in cache.FOLDER.rglob("*.json"):
         path.write_text(path.read_text()[:-3])
-    assert results() == first
+    assert fingerprint_and_files() == first
 
 
 def test_a_header_outside_of_the_code_is_read_every_time(folder, tmp_path):
     (folder / "kernel.cu").write_text('#include "../../far.cuh"\n')
     (tmp_path / "far.cuh").write_text("int x;\n")
-    before, _ = results()
+    before, _ = fingerprint_and_files()
     (tmp_path / "far.cuh").write_text("int y;\n")
-    assert results()[0] != before
+    assert fingerprint_and_files()[0] != before
 
 
 def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
@@ -102,12 +102,12 @@ def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
     (folder / "mine.py").write_text(VARIANT + "z = 1\n")
     fingerprint = sources.digest(VARIANT_MODULE)
     (folder / "mine.py").write_text(VARIANT)
-    assert results()[0] != fingerprint
+    assert fingerprint_and_files()[0] != fingerprint
 
 
 def test_a_folder_that_cant_be_written_caches_nothing_and_still_answers(folder, tmp_path):
     (tmp_path / "results/cache").write_text("no folder")
-    assert results() == results()
+    assert fingerprint_and_files() == fingerprint_and_files()
 
 
 def test_an_error_is_not_cached(folder):

@@ -64,22 +64,22 @@ def arguments(function):
 
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
-    device, used = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
+    device, used_attributes = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
     for path in (imports.PACKAGE / "harness").glob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
-        used |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
-    assert used <= set(vars(Host))
-    assert {name for name in vars(Host) if not name.startswith("__")} == used
+        used_attributes |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
+    assert used_attributes <= set(vars(Host))
+    assert {name for name in vars(Host) if not name.startswith("__")} == used_attributes
 
 
 def test_the_host_needs_neither_cupy_nor_mpi():
     """This is tested in a new process, since this one has loaded other devices."""
     program = "import sys; from ladder import devices; devices.load('host'); print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert "ladder.devices.host" in loaded
-    assert not {"cupy", "mpi4py", "ladder.cuda", "ladder.devices.gpu", "ladder.devices.mpi"} & loaded
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded_modules = set(result.stdout.split())
+    assert "ladder.devices.host" in loaded_modules
+    assert not {"cupy", "mpi4py", "ladder.cuda", "ladder.devices.gpu", "ladder.devices.mpi"} & loaded_modules
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_the_documents_have_the_names_of_other_modules():
 
 
 def test_defaults_are_those_of_the_contract_and_the_document():
-    defined = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
-    assert defined - {"compare"} == set(contracts.names_with_default())
+    default_names = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
+    assert default_names - {"compare"} == set(contracts.names_with_default())
     for name in contracts.names_with_default():
         arguments, meaning = contract("A workload")[name]
         default = getattr(defaults, name)
@@ -194,7 +194,7 @@ def edit(path, old, new):
 
 
 DEF_EXPECTED = "def expected(sizes, inputs, precision):"
-MISSPELT = [
+MISSPELT_NAMES = [
     ("__init__.py", "SIZES =", "SIZE =", "SIZES"),
     ("__init__.py", "def arrays(", "def array(", "arrays"),
     ("__init__.py", "def cost(", "def costs(", "cost"),
@@ -228,7 +228,7 @@ MISSPELT = [
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "right"), MISSPELT, ids=lambda text: text.split("\n")[0])
+@pytest.mark.parametrize(("file", "old", "new", "right"), MISSPELT_NAMES, ids=lambda text: text.split("\n")[0])
 def test_a_misspelt_name_is_refused_with_its_line_and_the_right_name(axpy, file, old, new, right):
     edit(axpy / file, old, new)
     misspelt = re.match(r"(?:def )?(\w+)", new)[1]
@@ -256,7 +256,7 @@ def test_a_misspelt_function_of_a_table_is_refused(axpy):
     assert "`square(machine, other)` in line 1" in refusal_of_copy()
 
 
-HELPERS = [
+VALID_HELPERS = [
     ("__init__.py", "_round = 3"),  # private
     ("__init__.py", "def width(sizes):\n    return 1"),  # like no name of the contract
     ("__init__.py", "def array(sizes):\n    return 1"),  # beside `arrays`
@@ -272,7 +272,7 @@ HELPERS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "text"), HELPERS, ids=lambda text: text.split("\n")[0])
+@pytest.mark.parametrize(("file", "text"), VALID_HELPERS, ids=lambda text: text.split("\n")[0])
 def test_a_helper_may_have_any_other_name(axpy, file, text):
     path = axpy / file
     path.write_text(f"{path.read_text() if path.exists() else ''}\n\n{text}\n")
@@ -288,7 +288,7 @@ def test_a_name_that_another_module_of_the_folder_uses_is_accepted(axpy):
     assert len(plan_copy()) == 2
 
 
-MISSING = [
+MISSING_NAMES = [
     ("__init__.py", "def arrays(", "has no function `arrays`: a workload must have `arrays(sizes)`."),
     ("__init__.py", "def fill(", "has no function `fill`: a workload must have `fill(inputs, sizes, round, data)`."),
     ("__init__.py", "def cost(", "has no function `cost`: a workload must have `cost(sizes)`."),
@@ -304,13 +304,13 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "sentence"), MISSING, ids=lambda text: text[:20])
+@pytest.mark.parametrize(("file", "old", "sentence"), MISSING_NAMES, ids=lambda text: text[:20])
 def test_a_missing_name_is_refused_when_planning(axpy, file, old, sentence):
     edit(axpy / file, old, "def unlike(" if old.startswith("def") else "unlike =")
     assert f"{axpy / file} {sentence} See docs/contracts.md." in refusal_of_copy()
 
 
-ARGUMENTS = [
+WRONG_ARGUMENTS = [
     ("__init__.py", "cost(sizes)", "cost(size)", "cost(sizes)"),
     ("__init__.py", "cost(sizes)", "cost()", "cost(sizes)"),
     ("__init__.py", "cost(sizes)", "cost(sizes, facts)", "cost(sizes)"),
@@ -326,7 +326,7 @@ ARGUMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("file", "right", "wrong", "expected"), ARGUMENTS)
+@pytest.mark.parametrize(("file", "right", "wrong", "expected"), WRONG_ARGUMENTS)
 def test_other_arguments_than_the_contracts_are_refused_when_planning(axpy, file, right, wrong, expected):
     edit(axpy / file, right.replace("int=", "int = "), wrong)
     expected = expected or "setup(problem, *, <tuning>)"
@@ -359,9 +359,9 @@ def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
 @pytest.mark.slow
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
     """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
-    home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(imports, "PACKAGE", home)
-    monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
+    package_copy = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "PACKAGE", package_copy)
+    monkeypatch.setattr(locations, "WORKLOADS", package_copy / "workloads")
     sizes = {"dtype": "float32"}
     cases = [Case("fma", "cuda", sizes, {}), Case("mlp", "numpy_loop", sizes, {"threads": 1})]
 
@@ -370,16 +370,16 @@ def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path
         return [sources.fingerprint(case) for case in cases]
 
     before = fingerprints()
-    edit(home / "harness/defaults.py", "    return 2", "    return 2 + 1")
-    changed = fingerprints()
-    assert [new != old for new, old in zip(changed, before, strict=True)] == [True, False]
-    edit(home / "harness/defaults.py", "compare(name,", "compare(str(name),")
-    assert fingerprints() == changed
-    edit(home / "workloads/mlp/__init__.py", "STATEFUL = True\n", "")
-    assert fingerprints()[1] != changed[1]
-    without = fingerprints()[1]
-    edit(home / "harness/defaults.py", "STATEFUL = False", "STATEFUL = 0")
-    assert fingerprints()[1] != without
+    edit(package_copy / "harness/defaults.py", "    return 2", "    return 2 + 1")
+    fingerprints_of_changed_default = fingerprints()
+    assert [new != old for new, old in zip(fingerprints_of_changed_default, before, strict=True)] == [True, False]
+    edit(package_copy / "harness/defaults.py", "compare(name,", "compare(str(name),")
+    assert fingerprints() == fingerprints_of_changed_default
+    edit(package_copy / "workloads/mlp/__init__.py", "STATEFUL = True\n", "")
+    assert fingerprints()[1] != fingerprints_of_changed_default[1]
+    fingerprint_of_default = fingerprints()[1]
+    edit(package_copy / "harness/defaults.py", "STATEFUL = False", "STATEFUL = 0")
+    assert fingerprints()[1] != fingerprint_of_default
     monkeypatch.undo()
     sources.clear_caches()
 

@@ -114,7 +114,7 @@ def scaling(tmp_path, monkeypatch):
     sources.clear_caches()
 
 
-CASE = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
+SLUG = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
 WEIGHTS, PICTURE = "results/data/scaling/weights.npy", "results/data/scaling/picture.npy"
 
 
@@ -127,7 +127,7 @@ def test_cases_read_artefacts_of_their_workload(scaling, capsys):
     picture = np.load(PICTURE)
     assert picture.shape == (28, 28)
     assert sorted(path.name for path in Path(WEIGHTS).parent.iterdir()) == ["picture.npy", "weights.npy"]
-    measure = ["measure", "scaling", "numpy", CASE, "--out", "record.json", "--protocol", json.dumps(PROTOCOL)]
+    measure = ["measure", "scaling", "numpy", SLUG, "--out", "record.json", "--protocol", json.dumps(PROTOCOL)]
     main(measure)
     assert record.read("record.json")["processes"][0]["checks"][0]["name"] == "scaled"
     assert Path("record.json").stat().st_size < picture.nbytes  # no array is stored in it

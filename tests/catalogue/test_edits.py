@@ -18,8 +18,8 @@ HOST_DEVICES, GPU_DEVICES = {"host", "mpi"}, {"cuda", "mpi_cuda", "offload"}
 def cases():
     """All cases of the project's study."""
     config = configuration.load([ROOT / "config/config.yaml"])
-    planned = plan.plan(config, targets.this_machine(config | {"cores": 2, "gpus": 0}))
-    return list({item.case.key: item.case for item in planned}.values())
+    plan_entries = plan.plan(config, targets.this_machine(config | {"cores": 2, "gpus": 0}))
+    return list({item.case.key: item.case for item in plan_entries}.values())
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +36,11 @@ def fingerprints(cases):
 @pytest.fixture
 def project_copy(tmp_path, monkeypatch, original_fingerprints):
     """A copy of the package, from which fingerprints are computed."""
-    home = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(imports, "PACKAGE", home)
-    monkeypatch.setattr(locations, "WORKLOADS", home / "workloads")
+    package_copy = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(imports, "PACKAGE", package_copy)
+    monkeypatch.setattr(locations, "WORKLOADS", package_copy / "workloads")
     sources.clear_caches()
-    yield home
+    yield package_copy
     monkeypatch.undo()
     sources.clear_caches()
 
@@ -57,7 +57,8 @@ def invalid_cases(cases, original_fingerprints):
     return [case for case in cases if sources.fingerprint(case) != original_fingerprints[case.key]]
 
 
-NOT_AFFECTING = [
+# (file, text, its replacement).
+IRRELEVANT_EDITS = [
     ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ("build/report.py", '"registers": registers', '"registers": registers + 0'),
     ("build/occupancy.py", "def occupancy(", "def occupancy(unused=0, *"),
@@ -75,12 +76,13 @@ NOT_AFFECTING = [
 @pytest.mark.slow
 def test_edits_of_code_that_no_measurement_reaches_invalidate_none(project_copy, cases, original_fingerprints):
     """Edits of verdicts, reports, descriptions, records, plans, fingerprints, chapters, comments, unused functions."""
-    for name, old, new in NOT_AFFECTING:
+    for name, old, new in IRRELEVANT_EDITS:
         edit(project_copy / name, old, new)
     assert invalid_cases(cases, original_fingerprints) == []
 
 
-AFFECTING = {
+# (file, text, its replacement, the devices whose measurements are invalid, or variants if not all of a device are).
+RELEVANT_EDITS = {
     "the worker": ("harness/worker.py", "gc.disable()", "gc.disable() or None", HOST_DEVICES | GPU_DEVICES),
     "the environment of a worker": (
         "harness/environment.py",
@@ -131,12 +133,11 @@ AFFECTING = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", AFFECTING)
+@pytest.mark.parametrize("subject", RELEVANT_EDITS)
 def test_an_edit_invalidates_the_measurements_that_reach_it(project_copy, cases, original_fingerprints, subject):
-    name, old, new, devices = AFFECTING[subject]
+    name, old, new, devices_or_variants = RELEVANT_EDITS[subject]
     edit(project_copy / name, old, new)
-    # AFFECTING names devices, or variants if not all variants of a device reach the code.
-    expected = {case.key for case in cases if {traits.device(case), case.variant} & devices}
+    expected = {case.key for case in cases if {traits.device(case), case.variant} & devices_or_variants}
     assert {case.key for case in invalid_cases(cases, original_fingerprints)} == expected
 
 
@@ -153,11 +154,11 @@ def test_the_compiler_concerns_only_cases_that_launch_kernels(project_copy, case
 def test_a_launcher_on_gpus_does_not_concern_the_host(project_copy, cases, original_fingerprints):
     edit(project_copy / "workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65")
     stale = invalid_cases(cases, original_fingerprints)
-    launched = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
-    assert {case.variant for case in stale if case.workload == "gemm"} == launched | {
+    launching_variants = {f"cuda_{name}" for name in ("naive", "shared", "tiled", "mma")}
+    assert {case.variant for case in stale if case.workload == "gemm"} == launching_variants | {
         *("cuda_columns", "cuda_packed", "cuda_skinny", "cuda_tma", "cuda_wgmma")
     }
-    assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launched
+    assert {case.tuning["product"] for case in stale if case.workload == "mlp"} == launching_variants
     assert {traits.device(case) for case in stale} == {"cuda", "mpi_cuda", "offload"}
 
 
@@ -169,8 +170,8 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
         project_copy / "workloads/include/ptx/async_copy.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;"
     )
     edit(project_copy / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
-    used = {"cuda_columns", "cuda_tiled", "cuda_mma", "cuda_tma", "blas"}
-    layers = {
+    used_variants = {"cuda_columns", "cuda_tiled", "cuda_mma", "cuda_tma", "blas"}
+    tconv_variants = {
         f"cuda_{name}"
         for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
     }
@@ -178,10 +179,10 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
     assert stale == {
         case.key
         for case in cases
-        if (case.workload == "gemm" and case.variant in used)
-        or case.tuning.get("product") in used
+        if (case.workload == "gemm" and case.variant in used_variants)
+        or case.tuning.get("product") in used_variants
         or (case.workload == "backprop" and case.variant in ("blas", "cuda_fused"))
-        or (case.workload == "tconv" and case.variant in layers)
+        or (case.workload == "tconv" and case.variant in tconv_variants)
         or (case.workload == "mlp" and case.variant == "cuda_persistent")
         or (case.workload == "dcgan" and case.variant in ("cuda", "home", "mpi_home"))
     }
@@ -226,7 +227,7 @@ def rewrite_imports(text, old, new):
     """A module's text with imports and uses of a module rewritten that has moved; both as (package, name)."""
     text = re.sub(rf"\bladder\.{old[0]}\.{old[1]}\b", f"ladder.{new[0]}.{new[1]}", text)
 
-    def split(line):
+    def move_import(line):
         names = [name.strip() for name in line[1].split(",")]
         if old[1] not in names:
             return line[0]
@@ -234,5 +235,5 @@ def rewrite_imports(text, old, new):
         remaining = f"from ladder.{old[0]} import {', '.join(remaining_names)}\n" if remaining_names else ""
         return f"{remaining}from ladder.{new[0]} import {new[1]}"
 
-    changed = re.sub(rf"from ladder\.{old[0]} import ([\w, ]+)", split, text)
+    changed = re.sub(rf"from ladder\.{old[0]} import ([\w, ]+)", move_import, text)
     return re.sub(rf"(?<![\w.\"]){old[1]}\.(?=\w)", f"{new[1]}.", changed) if changed != text else changed

@@ -28,7 +28,7 @@ from ladder.records.case import Case
 SIZES = {"rows": 30, "columns": 20, "per_row": 5}
 
 
-def forget():
+def forget_spmv():
     """Forget the sources and the module of `spmv`, which a test changes."""
     sources.clear_caches()
     for name in [name for name in sys.modules if name.startswith("ladder.workloads.spmv")]:
@@ -42,10 +42,10 @@ def spmv(tmp_path, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "own"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.chdir(tmp_path)
-    forget()
+    forget_spmv()
     yield tmp_path / "own/spmv"
     monkeypatch.undo()
-    forget()
+    forget_spmv()
 
 
 def edit(path, old, new):
@@ -78,7 +78,7 @@ def test_the_workload_without_a_mistake_is_planned(spmv):
 
 # Of the workload: (text, its replacement, the sentence, where the blamed line is: lines below the text, a text in that
 # line, or None if no line is checked).
-WORKLOAD = [
+WORKLOAD_MISTAKES = [
     # Constants.
     ("SIZES = {", "SIZES = [{", "isn't valid Python", None),
     ('SIZES = {"rows": int', 'SIZES = {"rows": list', r"`SIZES` .*has <class 'list'> as the kind of 'rows'", 0),
@@ -295,7 +295,9 @@ def pattern(sentence):
     return re.escape(sentence).replace(r"\.\*", ".*")
 
 
-@pytest.mark.parametrize(("old", "new", "sentence", "blamed_line"), WORKLOAD, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("old", "new", "sentence", "blamed_line"), WORKLOAD_MISTAKES, ids=lambda value: str(value)[:40]
+)
 def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, old, new, sentence, blamed_line):
     path = spmv / "__init__.py"
     line = edit(path, old, new)
@@ -309,7 +311,7 @@ def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, ol
 
 
 # Of the variant `gathered`: (text, its replacement, the sentence).
-VARIANT = [
+VARIANT_MISTAKES = [
     ('DEVICE = "host"', 'DEVICE = "cpu"', "`DEVICE` in line 5 of .* is 'cpu': it must be one of host"),
     ('DEVICE = "host"', 'DEVISE = "host"', "did you mean `DEVICE`?"),
     ('RUNTIME = "blas"', 'RUNTIME = "numpy"', "`RUNTIME` in line 6 of .* is 'numpy': it must be one of numba"),
@@ -368,7 +370,7 @@ VARIANT = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "sentence"), VARIANT, ids=lambda value: value[:40])
+@pytest.mark.parametrize(("old", "new", "sentence"), VARIANT_MISTAKES, ids=lambda value: value[:40])
 def test_a_mistake_in_a_variant_is_refused_when_planning_and_blames_it(spmv, old, new, sentence):
     edit(spmv / "gathered.py", old, new)
     message = refusal()
@@ -393,12 +395,12 @@ def test_a_module_of_two_folders_is_refused(spmv, monkeypatch, name):
     monkeypatch.setenv("LADDER_VARIANTS", f"{spmv.parent}:{spmv.parents[1] / 'two'}")
     copy.touch()
     assert len(plan_copy()) == 2  # an empty file only marks a package
-    forget()
+    forget_spmv()
     shutil.copy(spmv / name, copy)
     assert f"{spmv / name} and {copy} have the same name, so that only the first would count: rename one." in refusal()
 
 
-IMPORTS = [
+MISSING_IMPORTS = [
     ("import nunpy as np", "line 3 of {path} imports 'nunpy', which isn't installed. Install nunpy; with REQUIRES"),
     ("from nunpy.linalg import norm", "imports 'nunpy', which isn't installed"),
     ("from ladder.harnes import steps", "line 3 of {path} imports ladder.harnes, which doesn't exist"),
@@ -409,7 +411,7 @@ IMPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "sentence"), IMPORTS)
+@pytest.mark.parametrize(("statement", "sentence"), MISSING_IMPORTS)
 def test_an_import_of_what_is_missing_is_refused_when_planning(spmv, statement, sentence):
     path = spmv / "gathered.py"
     edit(path, "import numpy as np", f"{statement}\nimport numpy as np")
@@ -436,7 +438,7 @@ def test_optional_and_present_imports_are_planned(spmv, statement):
     assert str(gathered.skipped) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
 
 
-NAMES_OF_MODULES = [
+UNDEFINED_NAMES = [
     ("from ladder.harness.steps import Stesp", "imports 'Stesp' from ladder.harness.steps, but {harness} doesn't"),
     ("from ladder.harness import steps\nX = steps.Stesp", "uses steps.Stesp, but {harness} doesn't define it. Did you"),
     ("import ladder.harness.steps\nX = ladder.harness.steps.Stesp", "uses ladder.harness.steps.Stesp, but {harness}"),
@@ -447,7 +449,7 @@ NAMES_OF_MODULES = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "sentence"), NAMES_OF_MODULES)
+@pytest.mark.parametrize(("statement", "sentence"), UNDEFINED_NAMES)
 def test_a_name_that_a_module_lacks_is_refused_when_planning(spmv, statement, sentence):
     edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
     (spmv / "helper.py").write_text("VALUE = absent\n")
@@ -470,11 +472,11 @@ def test_names_that_may_exist_are_planned(spmv, statement):
 
 
 # The texts of the modules a and b; `gathered` imports a.
-CIRCLES = [
+IMPORT_CIRCLES = [
     ("from ladder.workloads.spmv.b import TWO\n\nONE = 1\n", "from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n"),
     ("from .b import TWO\n\nONE = 1\n", "from . import a\n\nTWO = a.ONE\n"),
 ]
-SOUND_CIRCLES = [
+SOUND_IMPORT_CIRCLES = [
     ("ONE = 1\n\nfrom ladder.workloads.spmv.b import TWO\n", "from ladder.workloads.spmv.a import ONE\n\nTWO = 2\n"),
     ("from . import b\n\nONE = 1\n", "from . import a\n\n\ndef two():\n    return a.ONE\n"),
     ("from .b import TWO\n\nONE = 1\n", "TWO = 2\n\n\ndef two():\n    from .a import ONE\n\n    return ONE\n"),
@@ -489,7 +491,7 @@ def write_circle(spmv, first, second):
     (spmv / "b.py").write_text(second)
 
 
-@pytest.mark.parametrize("texts", CIRCLES)
+@pytest.mark.parametrize("texts", IMPORT_CIRCLES)
 def test_a_circle_of_imports_is_refused_when_planning_with_its_lines(spmv, texts):
     write_circle(spmv, *texts)
     line = texts[1].splitlines().index(next(row for row in texts[1].splitlines() if "ONE" in row)) + 1
@@ -502,7 +504,7 @@ def test_a_circle_of_imports_is_refused_when_planning_with_its_lines(spmv, texts
         workloads.load_variant("spmv", "gathered")
 
 
-@pytest.mark.parametrize("texts", SOUND_CIRCLES)
+@pytest.mark.parametrize("texts", SOUND_IMPORT_CIRCLES)
 def test_a_circle_that_python_can_import_is_planned(spmv, texts):
     write_circle(spmv, *texts)
     assert len(plan_copy()) == 2
@@ -533,7 +535,7 @@ def test_modules_that_import_each_other_are_refused_with_a_cure(spmv, monkeypatc
     assert f"(line 1 of {spmv}/b.py). Two modules import each other: move what both use to a third one" in message
 
 
-NAMES = [
+MISSPELT_NAMES = [
     ({"row": 30, "columns": 20, "per_row": 5}, None, "spmv has no size named row: its sizes are rows"),
     (SIZES | {"per_row": 21}, None, "per_row=21 of spmv exceeds columns=20"),
     (SIZES | {"rows": 2.5}, None, "rows=2.5 of spmv must be a whole number of at least 1"),
@@ -544,7 +546,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("sizes", "variants", "sentence"), NAMES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("sizes", "variants", "sentence"), MISSPELT_NAMES, ids=lambda value: str(value)[:40])
 def test_a_misspelt_name_of_an_experiment_is_refused_with_the_known_ones(spmv, sizes, variants, sentence):
     assert re.search(sentence, refusal(sizes, variants))
 
@@ -556,7 +558,7 @@ def test_at_small_sizes_the_refusal_names_them_if_they_are_to_blame(spmv):
     edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(10")
     assert refusal(SIZES | {"rows": 10**7}).endswith(f"{SMALL_SIZES} `refuse` say so.")
     edit(spmv / "__init__.py", ".reshape(10", ".reshape(7")
-    forget()
+    forget_spmv()
     assert "The sizes were" not in refusal(SIZES | {"rows": 10**7})
 
 
@@ -572,7 +574,7 @@ def test_small_sizes_are_equal_only_if_the_workload_refuses_others(spmv):
     assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 5, 3]
     assert [trial.tied_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
     edit(spmv / "__init__.py", 'if sizes["per_row"] > sizes["columns"]', 'if sizes["rows"] != sizes["columns"]')
-    forget()
+    forget_spmv()
     assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
 
 
@@ -584,11 +586,11 @@ def test_a_shape_that_is_right_for_equal_sizes_alone_names_the_sizes(spmv):
     assert "The sizes were rows=4, columns=5, per_row=3" in message
 
 
-CHECK = """
+CHECK_FUNCTION = """
 def check(sizes, inputs, outputs, round, data, reference, precision):
     return {}
 """
-CHECKS = [
+WRONG_CHECK_RESULTS = [
     ("[], None", "returns no `Check`, so that any result would pass"),
     ("[True], None", "returns True among its checks: each must be a `Check`"),
     ("[compare('out', outputs['out'], outputs['out'], 0)]", "must return a list of `Check`s and the points of a curve"),
@@ -600,11 +602,11 @@ CHECKS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("result", "sentence"), CHECKS)
+@pytest.mark.parametrize(("result", "sentence"), WRONG_CHECK_RESULTS)
 def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, monkeypatch, result, sentence):
     path = spmv / "__init__.py"
     edit(path, "import product_factor", "import Check, compare, product_factor")
-    path.write_text(path.read_text() + CHECK.format(result))
+    path.write_text(path.read_text() + CHECK_FUNCTION.format(result))
     line = path.read_text().partition("def check")[0].count("\n") + 1
     for message in (refusal(), answers_of_worker(monkeypatch)[-1]["error"]):
         assert "`check(sizes, inputs, outputs, round, data, reference, precision)` in line" in message
@@ -612,18 +614,18 @@ def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, mon
         assert f"line {line} of {path}" in message
 
 
-LOOSE_CHECK = [
+LOOSE_CHECK_RESULTS = [
     "[Check('out', 0.5, 1e30)], None",
     "[compare('out', outputs['out'], expected(sizes, inputs, precision)['out'][0], 1e30)], None",
     "[compare('out', outputs['out'], expected(sizes, inputs, precision)['out'][0], 20.0)], None",
 ]
 
 
-@pytest.mark.parametrize("result", LOOSE_CHECK)
+@pytest.mark.parametrize("result", LOOSE_CHECK_RESULTS)
 def test_a_check_that_accepts_wrong_results_is_refused_when_planning_and_in_a_worker(spmv, monkeypatch, result):
     path = spmv / "__init__.py"
     edit(path, "import product_factor", "import Check, compare, product_factor")
-    path.write_text(path.read_text() + CHECK.format(result))
+    path.write_text(path.read_text() + CHECK_FUNCTION.format(result))
     line = path.read_text().partition("def check")[0].count("\n") + 1
     plan_error, worker_error = refusal(), answers_of_worker(monkeypatch)[-1]["error"]
     assert re.search(r"accepts outputs of zeros, and also outputs of \S+ in every element: at most one can", plan_error)
@@ -640,14 +642,15 @@ def test_a_check_that_only_large_errors_fail_is_accepted(spmv, monkeypatch):
     edit(path, "import product_factor", "import compare, product_factor")
     exact = "expected(sizes, inputs, precision)['out'][0]"
     path.write_text(
-        path.read_text() + CHECK.format(f"[compare('out', outputs['out'], {exact}, 0.5 * {exact}.max())], None")
+        path.read_text()
+        + CHECK_FUNCTION.format(f"[compare('out', outputs['out'], {exact}, 0.5 * {exact}.max())], None")
     )
     assert len(plan_copy()) == 2
     assert "samples" in answers_of_worker(monkeypatch)[-1]
 
 
 @pytest.mark.parametrize(
-    ("exact", "kind", "bound", "is_refused"),
+    ("exact", "dtype", "bound", "is_refused"),
     [
         ([3.0, -1.0], "float64", 2.9, False),
         ([3.0, -1.0], "float64", 3.0, True),
@@ -659,9 +662,9 @@ def test_a_check_that_only_large_errors_fail_is_accepted(spmv, monkeypatch):
         ([], "float64", 1e30, False),
     ],
 )
-def test_a_bound_must_refuse_an_error_as_large_as_the_values(spmv, exact, kind, bound, is_refused):
+def test_a_bound_must_refuse_an_error_as_large_as_the_values(spmv, exact, dtype, bound, is_refused):
     exact, checker = np.array(exact), trial.Trial(workloads.load("spmv"), spmv / "__init__.py")
-    call = partial(checker.require_tight_bound, "out", (exact, bound), np.dtype(kind), 5.0)
+    call = partial(checker.require_tight_bound, "out", (exact, bound), np.dtype(dtype), 5.0)
     if is_refused:
         with pytest.raises(LadderError, match="would pass"):
             call()
@@ -672,7 +675,9 @@ def test_a_bound_must_refuse_an_error_as_large_as_the_values(spmv, exact, kind, 
 def test_a_sound_check_is_planned(spmv):
     path = spmv / "__init__.py"
     edit(path, "import product_factor", "import compare, product_factor")
-    path.write_text(path.read_text() + CHECK.format("[compare('out', outputs['out'], inputs['x'].sum(), 0)], None"))
+    path.write_text(
+        path.read_text() + CHECK_FUNCTION.format("[compare('out', outputs['out'], inputs['x'].sum(), 0)], None")
+    )
     assert len(plan_copy()) == 2
 
 
@@ -723,7 +728,7 @@ def test_a_sweep_tries_a_workload_once_for_each_of_its_sizes(spmv, monkeypatch):
 
 
 RETURN_STATEMENT = "    return run\n"
-RUNS = [
+FAILING_RUNS = [
     ("np.add.reduceat(problem.entries", "np.add.reduceat(problem.entry", "AttributeError: .*entry", 14),
     ("problem.starts[:-1]", "problem.starts", "IndexError", 14),
     ("    def run():", "    def run(problem):", "TypeError: .*missing 1 required positional argument: 'problem'", None),
@@ -736,7 +741,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "sentence", "line"), RUNS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("old", "new", "sentence", "line"), FAILING_RUNS, ids=lambda value: str(value)[:40])
 def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, new, sentence, line):
     path = spmv / "gathered.py"
     edit(path, old, new)
@@ -746,7 +751,7 @@ def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, ne
     assert (f"(line {line} of {path})." if line else f"({path}).") in message
 
 
-RESULTS = [
+WRONG_SETUP_RESULTS = [
     ("    return None\n", "returns None"),
     ("    return problem.out\n", "returns an array of the shape (30,)"),
     ('    return [("products", 3)]\n', "returns [('products', 3)]"),
@@ -754,7 +759,7 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "sentence"), RESULTS)
+@pytest.mark.parametrize(("statement", "sentence"), WRONG_SETUP_RESULTS)
 def test_what_setup_returns_is_checked_in_a_worker(spmv, monkeypatch, statement, sentence):
     path = spmv / "gathered.py"
     edit(path, RETURN_STATEMENT, statement)
@@ -764,7 +769,7 @@ def test_what_setup_returns_is_checked_in_a_worker(spmv, monkeypatch, statement,
     )
 
 
-COMPILED = [
+UNCOMPILABLE_EXPRESSIONS = [
     ("x[i].foo(3)", "TypingError: Unknown attribute 'foo' of type float64", 10),
     (
         'add(x[i], "a")',
@@ -775,7 +780,7 @@ COMPILED = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "sentence", "line"), COMPILED)
+@pytest.mark.parametrize(("expression", "sentence", "line"), UNCOMPILABLE_EXPRESSIONS)
 def test_what_numba_cannot_compile_is_one_sentence_with_its_line(spmv, monkeypatch, expression, sentence, line):
     edit(spmv / "gathered.py", SUM_STATEMENT, "fill(problem.out, problem.x)")
     edit(
@@ -823,15 +828,20 @@ def test_a_variant_that_changes_its_inputs_is_reported(spmv, monkeypatch, statem
     assert message.startswith("The variant has changed") == is_right
 
 
-PRODUCTS = "problem.entries * problem.x[problem.indices]"
-KIND = '{"out": ((sizes["rows"],), sizes["dtype"])}'
-INEXACT = [
-    ("gathered.py", PRODUCTS, f"({PRODUCTS}).astype(np.float32)", "look for an array or a temporary of that type"),
-    ("__init__.py", KIND, '{"out": ((sizes["rows"],), "float32")}', "`arrays` declares the output so"),
+PRODUCTS_EXPRESSION = "problem.entries * problem.x[problem.indices]"
+OUTPUT_DECLARATION = '{"out": ((sizes["rows"],), sizes["dtype"])}'
+FLOAT32_MISTAKES = [
+    (
+        "gathered.py",
+        PRODUCTS_EXPRESSION,
+        f"({PRODUCTS_EXPRESSION}).astype(np.float32)",
+        "look for an array or a temporary of that type",
+    ),
+    ("__init__.py", OUTPUT_DECLARATION, '{"out": ((sizes["rows"],), "float32")}', "`arrays` declares the output so"),
 ]
 
 
-@pytest.mark.parametrize(("file", "old", "new", "sentence"), INEXACT)
+@pytest.mark.parametrize(("file", "old", "new", "sentence"), FLOAT32_MISTAKES)
 def test_a_result_as_inexact_as_float32_says_so(spmv, monkeypatch, file, old, new, sentence):
     edit(spmv / file, old, new)
     message = answers_of_worker(monkeypatch)[-1]["error"]
@@ -839,16 +849,16 @@ def test_a_result_as_inexact_as_float32_says_so(spmv, monkeypatch, file, old, ne
 
 
 SUM_STATEMENT = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
-SUM = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
-UNWRITTEN = {
-    "in a copy": f"out = problem.out.copy(); out[...] = {SUM}",
-    "rebound": f"problem.out = {SUM}",
-    "accumulated": f"problem.out += {SUM}",
-    "stale": f"done.append(1); len(done) > 1 or problem.out.__setitem__(..., {SUM})",
+SUM_EXPRESSION = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
+UNWRITTEN_RESULTS = {
+    "in a copy": f"out = problem.out.copy(); out[...] = {SUM_EXPRESSION}",
+    "rebound": f"problem.out = {SUM_EXPRESSION}",
+    "accumulated": f"problem.out += {SUM_EXPRESSION}",
+    "stale": f"done.append(1); len(done) > 1 or problem.out.__setitem__(..., {SUM_EXPRESSION})",
 }
 
 
-@pytest.mark.parametrize("statement", UNWRITTEN.values(), ids=UNWRITTEN)
+@pytest.mark.parametrize("statement", UNWRITTEN_RESULTS.values(), ids=UNWRITTEN_RESULTS)
 def test_a_result_that_is_not_written_says_how_to_write_it(spmv, monkeypatch, statement):
     edit(spmv / "gathered.py", SUM_STATEMENT, statement)
     edit(spmv / "gathered.py", "    def run():", "    done = []\n\n    def run():")

@@ -22,10 +22,10 @@ UNPACK = ["artefact", "dcgan", FILE, "--unpack", "--out", "results/data/dcgan/le
 def contents(tmp_path, monkeypatch):
     """The bytes of an artefact that is published below the working directory: numbers of 11 significant bits."""
     monkeypatch.chdir(tmp_path)
-    values = np.random.default_rng(1).standard_normal(20_001).astype(np.float16).astype("<f4")
-    values.tofile("made.bin")
+    numbers = np.random.default_rng(1).standard_normal(20_001).astype(np.float16).astype("<f4")
+    numbers.tofile("made.bin")
     published.publish("dcgan", FILE, "made.bin")
-    return values.tobytes()
+    return numbers.tobytes()
 
 
 def test_a_published_artefact_is_unpacked_unchanged(contents):
@@ -36,16 +36,16 @@ def test_a_published_artefact_is_unpacked_unchanged(contents):
     assert Path(UNPACK[-1]).read_bytes() == contents
     check = ["sha256sum", "--check", Path(published.FOLDER, "dcgan", "learned.bin.sha256").absolute()]
     subprocess.run(check, cwd=Path(UNPACK[-1]).parent, check=True, capture_output=True)
-    about = json.loads(Path(published.FOLDER, f"dcgan/{FILE}.json").read_text(encoding="utf-8"))
-    assert about["source"] == revision.current()
-    assert "numpy" in about["libraries"]
+    description = json.loads(Path(published.FOLDER, f"dcgan/{FILE}.json").read_text(encoding="utf-8"))
+    assert description["source"] == revision.current()
+    assert "numpy" in description["libraries"]
 
 
 def truncate(archive, checksum):
     archive.write_bytes(archive.read_bytes()[:-40])
 
 
-def change(archive, checksum):
+def replace_contents(archive, checksum):
     archive.write_bytes(lzma.compress(b"another network"))
 
 
@@ -59,7 +59,7 @@ def empty_checksum(archive, checksum):
 
 FAULTS = [
     (truncate, "can't be unpacked"),
-    (change, "has the SHA-256 checksum"),
+    (replace_contents, "has the SHA-256 checksum"),
     (remove_checksum, "says nothing"),
     (empty_checksum, "says nothing"),
 ]

@@ -38,10 +38,10 @@ def rung_devices():
 @pytest.mark.slow
 @pytest.mark.parametrize(("workload", "device"), list(rung_devices()))
 def test_a_copy_of_every_ladder_s_first_rung_keeps_the_contract(workload, device, folder):
-    paths, words = scaffolding.create(f"{workload}/mine", device)
+    paths, run_words = scaffolding.create(f"{workload}/mine", device)
     assert {path.parent for path in paths} == {folder / workload}
     soundness.require_contract(workload, "mine")
-    origin = words[1].split("/")[1]
+    origin = run_words[1].split("/")[1]  # after the new variant, the command runs the one that was copied
     constants = workloads.constants(workload, "mine")
     assert constants["DEVICE"] == device
     differing = {name for name, value in workloads.constants(workload, origin).items() if constants[name] != value}

@@ -39,7 +39,7 @@ def test_a_size_of_another_kind_is_refused(size, message):
     assert str(error.value).startswith(message)
 
 
-def test_missing_sizes_get_the_count():
+def test_missing_sizes_get_the_given_number():
     assert workloads.complete_with("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
         "gemm", {"form": "tn", "m": 9, "n": 2, "k": 2}
     )

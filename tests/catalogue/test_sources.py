@@ -8,8 +8,8 @@ from ladder.catalogue import imports, literals, locations, sources, syntax, work
 from ladder.errors import LadderError
 from ladder.records.case import Case
 
-GEMM = workloads.complete("gemm", {"m": 1, "n": 1, "k": 1})
-MLP = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
+GEMM_SIZES = workloads.complete("gemm", {"m": 1, "n": 1, "k": 1})
+MLP_SIZES = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
 
 
 @pytest.fixture(autouse=True)
@@ -28,26 +28,32 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "gemm"
 
 
-def code(case):
+def code_files(case):
     """The files of a case's code, below the workloads' folder."""
     return {str(path.relative_to(locations.WORKLOADS)) for path in sources.code_paths(case)}
 
 
 def test_a_variant_depends_on_what_it_imports():
-    assert code(Case("gemm", "blas", GEMM, {})) == {"gemm/__init__.py", "gemm/blas.py"}
+    assert code_files(Case("gemm", "blas", GEMM_SIZES, {})) == {"gemm/__init__.py", "gemm/blas.py"}
     shared_files = {"gemm/__init__.py", "gemm/launch.py", "gemm/operands.cuh"}
-    assert code(Case("gemm", "cuda_naive", GEMM, {})) == shared_files | {"gemm/cuda_naive.py", "gemm/cuda_naive.cu"}
+    assert code_files(Case("gemm", "cuda_naive", GEMM_SIZES, {})) == shared_files | {
+        "gemm/cuda_naive.py",
+        "gemm/cuda_naive.cu",
+    }
     mma_files = {"gemm/cuda_mma.py", "gemm/cuda_mma.cu", "gemm/split_k.cuh", "include/vector.cuh"}
     # Headers in include/ptx include each other as "ptx/...".
     instructions = ("arithmetic", "async_copy", "cluster", "mma", "math", "shared_address")
     mma_files |= {f"include/ptx/{name}.cuh" for name in instructions}
-    assert code(Case("gemm", "cuda_mma", GEMM, {})) == shared_files | mma_files
-    workload = {"mlp/__init__.py", "mlp/reference.py"}
-    assert code(Case("mlp", "numpy_loop", MLP, {})) == workload | {"mlp/numpy_loop.py"}
+    assert code_files(Case("gemm", "cuda_mma", GEMM_SIZES, {})) == shared_files | mma_files
+    workload_files = {"mlp/__init__.py", "mlp/reference.py"}
+    assert code_files(Case("mlp", "numpy_loop", MLP_SIZES, {})) == workload_files | {"mlp/numpy_loop.py"}
     # One variant imports another; a helper imports another helper.
-    assert code(Case("mlp", "pytorch_cuda", MLP, {})) == workload | {"mlp/pytorch_cuda.py", "mlp/pytorch.py"}
+    assert code_files(Case("mlp", "pytorch_cuda", MLP_SIZES, {})) == workload_files | {
+        "mlp/pytorch_cuda.py",
+        "mlp/pytorch.py",
+    }
     modules = {f"mlp/{name}.py" for name in ("host", "products", "blas_threads", "elementwise", "exponential")}
-    assert code(Case("mlp", "host", MLP, {"product": "c_openmp"})) == workload | modules | {
+    assert code_files(Case("mlp", "host", MLP_SIZES, {"product": "c_openmp"})) == workload_files | modules | {
         "gemm/c_openmp.py",
         "gemm/c_openmp.c",
     }
@@ -74,7 +80,7 @@ def test_every_way_to_import_is_followed(folder, line, modules):
     for name, text in {"mine": line, "helper": "from . import deeper", "other": "", "deeper": "", "alone": ""}.items():
         (folder / f"{name}.py").write_text(f'DEVICE = "host"\nRUNTIME = "blas"\n{text}\n')
     expected = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
-    case = Case("gemm", "mine", GEMM, {})
+    case = Case("gemm", "mine", GEMM_SIZES, {})
     assert {path.stem for path in sources.code_paths(case) if path.parent == folder} == expected
     nodes = imports.reachable_nodes("ladder.workloads.gemm.mine")
     assert {node.path.stem for node in nodes if node.path.parent == folder} == expected
@@ -147,7 +153,7 @@ def test_invalid_code_and_a_missing_root_are_refused(tmp_path):
 
 def test_the_harness_of_every_measurement_counts():
     """The environment, the clock, the flush and the checks count; reports and the lookup of names don't."""
-    case = Case("gemm", "blas", GEMM, {})
+    case = Case("gemm", "blas", GEMM_SIZES, {})
     roots = [*sources.HARNESS, "ladder.devices.host", *sources.roots_of(case)]
     names = {
         f"{node.path.stem}.{name}"
@@ -257,14 +263,14 @@ def test_another_python_computes_the_same_fingerprint(folder, monkeypatch):
             monkeypatch.setattr(kind, "_fields", (*kind._fields, "type_params"))
     parse = ast.parse
 
-    def newer(text):
+    def parse_as_python_3_12(text):
         tree = parse(text)
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 node.type_params = []
         return tree
 
-    monkeypatch.setattr(ast, "parse", newer)
+    monkeypatch.setattr(ast, "parse", parse_as_python_3_12)
     sources.clear_caches()
     assert sources.digest("ladder.workloads.gemm.mine") == before
     (folder / "mine.py").write_text('DEVICE = "host"\n\n\nclass A:\n    def f(self, x=[0]):\n        return x\n')
@@ -276,7 +282,7 @@ def test_files_in_other_languages_with_a_modules_name_belong_to_it(folder):
     for name in ("mine.py", "mine.c", "mine.cuh", "mine.zig", "mine.pyi", "mine.pyc", "mine_too.c"):
         (folder / name).write_text("")
     (folder / "mine.py").write_text('DEVICE = "host"\nRUNTIME = "openmp"\n')
-    names = {path.name for path in sources.code_paths(Case("gemm", "mine", GEMM, {})) if path.parent == folder}
+    names = {path.name for path in sources.code_paths(Case("gemm", "mine", GEMM_SIZES, {})) if path.parent == folder}
     assert names == {"mine.py", "mine.c", "mine.cuh", "mine.zig"}
 
 

@@ -28,8 +28,8 @@ PARTITIONS = {"cpu": ["c1", "c2"], "gpu": ["g1", "g2"]}
 NODES = [node for nodes in PARTITIONS.values() for node in nodes]
 TOOLS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge"}
 
-# Nodes must not share /dev/shm, because ranks on two nodes would then use the same segments.
-# The second command is for a chroot, where / is not a mount.
+# Nodes must not share /dev/shm, because ranks on two nodes would then use the same segments. The second command of
+# PRIVATE_MOUNTS is for a chroot, where / is not a mount.
 PRIVATE_MOUNTS = "mount --make-rprivate / || mount --make-rprivate /dev"
 WITH_PRIVATE_MEMORY = ["unshare", "--mount", "--propagation=unchanged", "sh", "-c"]
 WITH_PRIVATE_MEMORY += [f'({PRIVATE_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
@@ -37,7 +37,7 @@ WITH_PRIVATE_MEMORY += [f'({PRIVATE_MOUNTS}) && mount -t tmpfs tmpfs /dev/shm &&
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 GRES = CONFIGURATION.with_name("gres.conf")
 MARK = "# Written, and removed after use, by tests/cluster/slurm.py of ladder."
-# One place on the machine, so that what a killed run left is found; and one where programs may be executed.
+# Fixed, so that the files of a killed run are found; not in /tmp, which may be mounted without execution.
 FOLDER = Path("/var/lib/ladder-slurm")
 LOCK = Path("/run/ladder-slurm.lock")
 TIMEOUT = 120  # seconds of a wait by default, enough on a slow and busy machine
@@ -121,13 +121,13 @@ class Slurm:
 
     def wait_until_ended(self, job):
         """Wait until a job has ended; the Job of the completion log."""
-        return wait(
+        return wait_for(
             lambda: next((job_entry for job_entry in self.jobs() if job_entry.id == job), None), f"the job {job} to end"
         )
 
     def wait_until_running(self, job):
         """Wait until a job runs."""
-        wait(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"the job {job} to run")
+        wait_for(lambda: output("squeue", "-h", "-j", job, "-o", "%T") == "RUNNING", f"the job {job} to run")
 
     def cancel(self, job):
         output("scancel", job)
@@ -139,7 +139,7 @@ class Slurm:
     def bring_up(self, node):
         """Bring a node back, and wait until it is idle."""
         output("scontrol", "update", f"NodeName={node}", "State=RESUME")
-        wait(lambda: nodes()[node] == "idle", f"the node {node} to come back")
+        wait_for(lambda: node_states()[node] == "idle", f"the node {node} to come back")
 
 
 def parse_job(line):
@@ -170,28 +170,28 @@ def expand_nodes(names):
 
 def output(*command):
     """What a command printed. Raises LadderError, with its complaint, when it fails."""
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
-    if done.returncode:
-        raise LadderError(f"'{' '.join(map(str, command))}' failed: {done.stderr.strip()}")
-    return done.stdout.strip()
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60)
+    if result.returncode:
+        raise LadderError(f"'{' '.join(map(str, command))}' failed: {result.stderr.strip()}")
+    return result.stdout.strip()
 
 
-def nodes():
+def node_states():
     """The state of each node, by its name, in lower case."""
     return dict(line.split() for line in output("sinfo", "--Node", "--noheader", "--format=%N %T").splitlines())
 
 
-def wait(condition, description, limit=TIMEOUT):
-    """Wait until `condition` returns something true; returns that. Raises LadderError after `limit` seconds."""
-    end = time.monotonic() + limit
-    while not (answer := condition()):
+def wait_for(condition, description, timeout=TIMEOUT):
+    """Wait until `condition` returns something true; returns that. Raises LadderError after `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while not (value := condition()):
         if time.monotonic() > end:
-            raise LadderError(f"Waited more than {limit} s for {description}.")
+            raise LadderError(f"Waited more than {timeout} s for {description}.")
         time.sleep(0.05)
-    return answer
+    return value
 
 
-def succeeds(condition):
+def result_or_false(condition):
     """What `condition` returns; False if it raises LadderError, as before a daemon answers."""
     try:
         return condition()
@@ -204,7 +204,7 @@ def missing_packages():
     return sorted(package for tool, package in TOOLS.items() if not shutil.which(tool))
 
 
-def check():
+def require_allowed():
     """Raise Unavailable if no Slurm may be started here."""
     if os.geteuid():
         raise Unavailable("Only root may start a Slurm for tests.")
@@ -215,9 +215,9 @@ def check():
         raise Unavailable("This machine has another Slurm: SLURM_CONF is set.")
 
 
-def prepare():
+def install_requirements():
     """Install all required packages. Raises Unavailable if that is forbidden or fails."""
-    check()
+    require_allowed()
     if missing_packages() and not shutil.which("apt-get"):
         raise Unavailable(
             f"A Slurm for tests requires Debian's packages {', '.join(missing_packages())}, and apt-get is missing."
@@ -231,13 +231,13 @@ def install(packages):
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     get = ["apt-get", "--yes", "-o", "DPkg::Lock::Timeout=300"]
     for command in ([*get, "update"], [*get, "install", "--no-install-recommends", *packages]):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            raise Unavailable(f"A Slurm requires packages: '{' '.join(command)}' failed: {done.stderr.strip()}")
+        result = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if result.returncode:
+            raise Unavailable(f"A Slurm requires packages: '{' '.join(command)}' failed: {result.stderr.strip()}")
 
 
-def lock_machine(limit):
-    """Lock the machine; returns the open lock file. Raises Unavailable if another holds it for `limit` seconds."""
+def lock_machine(timeout):
+    """Lock the machine; returns the open lock file. Raises Unavailable if another holds it for `timeout` seconds."""
     file = LOCK.open("w", encoding="utf-8")
 
     def try_lock():
@@ -248,7 +248,7 @@ def lock_machine(limit):
         return True
 
     try:
-        wait(try_lock, "the lock", limit)
+        wait_for(try_lock, "the lock", timeout)
     except LadderError:
         file.close()
         raise Unavailable(
@@ -275,28 +275,33 @@ def start(folder=FOLDER, lock_file=None):
     GRES.write_text(GRES_CONF.format(mark=MARK))
     try:
         # A separate munged, as root, so that none of the machine's is touched.
-        files = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
+        file_options = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "pid", "log", "seed")]
         socket = f"--socket={folder}/munge.socket"
-        daemon(folder, ["munged", "--force", socket, *files], lock_file)
-        wait(lambda: succeeds(lambda: output("munge", "--no-input", socket)), "munged to answer", 30)
-        daemon(folder, ["slurmctld", "-c"])
+        start_daemon(folder, ["munged", "--force", socket, *file_options], lock_file)
+        wait_for(lambda: result_or_false(lambda: output("munge", "--no-input", socket)), "munged to answer", 30)
+        start_daemon(folder, ["slurmctld", "-c"])
         for node in NODES:
-            daemon(folder, [*WITH_PRIVATE_MEMORY, "slurmd", "-c", "-N", node])
+            start_daemon(folder, [*WITH_PRIVATE_MEMORY, "slurmd", "-c", "-N", node])
         idle = dict.fromkeys(NODES, "idle")
-        wait(lambda: succeeds(lambda: nodes() == idle), f"the nodes of Slurm to be idle (see {folder}/*.log)")
+        wait_for(
+            lambda: result_or_false(lambda: node_states() == idle),
+            f"the nodes of Slurm to be idle (see {folder}/*.log)",
+        )
     except BaseException:
         stop()
         raise
     return Slurm(folder)
 
 
-def daemon(folder, command, lock_file=None):
+def start_daemon(folder, command, lock_file=None):
     """Start a daemon, which goes into the background by itself."""
     with (folder / "start.log").open("a") as log:
-        files = [lock_file.fileno()] if lock_file else []
-        code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=files).returncode
-    if code:
-        raise LadderError(f"'{' '.join(command)}' failed with status {code}: see {log.name}.")
+        inherited_files = [lock_file.fileno()] if lock_file else []
+        status = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=inherited_files
+        ).returncode
+    if status:
+        raise LadderError(f"'{' '.join(command)}' failed with status {status}: see {log.name}.")
 
 
 def stop():
@@ -324,20 +329,20 @@ def processes(folder):
         try:
             if process.name().startswith("slurm"):
                 # slurmd has a view of its own of what is mounted where, in which the folder may have another name.
-                is_part = Path(f"/proc/{process.pid}/cwd").samefile(folder)
+                is_of_slurm = Path(f"/proc/{process.pid}/cwd").samefile(folder)
             else:
-                is_part = process.name() == "munged" and f"--socket={folder}/munge.socket" in process.cmdline()
-            if is_part:
+                is_of_slurm = process.name() == "munged" and f"--socket={folder}/munge.socket" in process.cmdline()
+            if is_of_slurm:
                 yield from (process, *process.children(recursive=True))
         except (psutil.Error, OSError):
             continue
 
 
 @contextmanager
-def run_slurm(folder=FOLDER, limit=600):
-    """A Slurm for the duration of the context. Raises Unavailable, after `limit` seconds if another one runs."""
-    prepare()
-    with lock_machine(limit):
+def run_slurm(folder=FOLDER, timeout=600):
+    """A Slurm for the duration of the context. Raises Unavailable, after `timeout` seconds if another one runs."""
+    install_requirements()
+    with lock_machine(timeout):
         slurm = start(folder)
         try:
             yield slurm
@@ -348,17 +353,17 @@ def run_slurm(folder=FOLDER, limit=600):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    begin = verbs.add_parser("start")
-    begin.add_argument("folder", nargs="?", default=FOLDER, help=f"of all files (default: {FOLDER})")
+    start_parser = verbs.add_parser("start")
+    start_parser.add_argument("folder", nargs="?", default=FOLDER, help=f"of all files (default: {FOLDER})")
     verbs.add_parser("stop")
     options = parser.parse_args()
     try:
         if options.verb == "stop":
-            check()
+            require_allowed()
             stop()
             return
-        prepare()
-        with lock_machine(limit=0) as lock:
+        install_requirements()
+        with lock_machine(timeout=0) as lock:
             start(options.folder, lock_file=lock)
     except LadderError as error:
         sys.exit(f"slurm: {error}")

@@ -11,12 +11,12 @@ from ladder.records.case import Case
 
 NODES = {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 3000}
 KINDS = ("cpu", "mpi", "gpu")
-ON_GPUS = {"partition": "gpu", "gpus": 1}
+GPU_KEYS = {"partition": "gpu", "gpus": 1}
 
 
 def describe(kind="cpu", **nodes):
     """A validated description in which keys of one kind of nodes differ."""
-    kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **ON_GPUS}}
+    kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **GPU_KEYS}}
     kinds = {name: keys | {"machine": f"lab-{name}"} for name, keys in kinds.items()}
     return site.validate({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
 

@@ -16,17 +16,17 @@ def dry_run_cases(project, *arguments):
     """The cases that a dry run would measure, of the shipped study if none is named: {(machine, workload, variant)}."""
     line, environment = project.command()
     line = [*line[: line.index("--configfile")], "-n", *arguments]
-    done = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr[-3000:]
+    result = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
+    assert result.returncode == 0, result.stderr[-3000:]
     pattern = r"^rule measure:.*?wildcards: machine=(\S+), workload=(\w+), variant=(\w+)"
-    return set(re.findall(pattern, done.stdout, re.MULTILINE | re.DOTALL))
+    return set(re.findall(pattern, result.stdout, re.MULTILINE | re.DOTALL))
 
 
 @pytest.mark.slow
 def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(project, monkeypatch):
     monkeypatch.delenv("LADDER_SITE", raising=False)
-    toy = "--configfile", "config/smoke.yaml"
-    planned_cases = dry_run_cases(project, "--profile", "cluster", *toy)
+    toy_options = "--configfile", "config/smoke.yaml"
+    planned_cases = dry_run_cases(project, "--profile", "cluster", *toy_options)
     assert {label for label, _, _ in planned_cases} == {"cluster-cpu", "cluster-gpu"}
     gpu_variants = {
         ("gemm", "cuda_tiled"),
@@ -39,7 +39,7 @@ def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(proje
     assert ("cluster-cpu", "gemv", "mpi") in planned_cases
     if not nvidia.gpus():
         assert not gpu_variants & {
-            (workload, variant) for _, workload, variant in dry_run_cases(project, "--cores", "2", *toy)
+            (workload, variant) for _, workload, variant in dry_run_cases(project, "--cores", "2", *toy_options)
         }
 
 

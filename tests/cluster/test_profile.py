@@ -16,9 +16,9 @@ from ladder.records import record
 
 pytestmark = pytest.mark.cluster
 # The states of jobs are queried more often than a large Slurm should be.
-ON_CLUSTER = ("--profile", "cluster", "--slurm-init-seconds-before-status-checks", "1")
-ON_RANKS = {**NODES, "count": 2, "launcher": "srun --mpi=pmi2"}
-ON_GPUS = {**NODES, "partition": "gpu", "machine": "cluster-gpu", "gpus": 1}
+CLUSTER_OPTIONS = ("--profile", "cluster", "--slurm-init-seconds-before-status-checks", "1")
+RANK_NODES = {**NODES, "count": 2, "launcher": "srun --mpi=pmi2"}
+GPU_NODES = {**NODES, "partition": "gpu", "machine": "cluster-gpu", "gpus": 1}
 SIZES = {"form": "nn", "m": 17, "n": 5, "k": 3}
 
 
@@ -42,7 +42,7 @@ def nodes_of_ranks(document):
     ]
 
 
-def have_own_cores(process):
+def ranks_have_own_cores(process):
     """Whether ranks on one node have cores of their own."""
     cores = [(rank["node"], core) for rank in process["threads"].get("ranks", []) for core in rank["affinity"]]
     return len(cores) == len(set(cores))
@@ -69,17 +69,17 @@ class Run:
     """A Snakemake in the background, on its way to the table of all samples."""
 
     def __init__(self, study):
-        line, environment = study.command("results/table.csv", *ON_CLUSTER)
+        line, environment = study.command("results/table.csv", *CLUSTER_OPTIONS)
         self.log = study.folder / "run.log"
         self.process = subprocess.Popen(
             line, cwd=study.folder, env=environment, stdout=self.log.open("w"), stderr=subprocess.STDOUT
         )
 
-    def job(self, words):
+    def wait_for_job(self, words):
         """Wait for the job of a case to run; returns its number."""
-        return virtual_slurm.wait(lambda: running_job(words), f"a job for {words} to run", 180)
+        return virtual_slurm.wait_for(lambda: running_job(words), f"a job for {words} to run", 180)
 
-    def jobs(self, actions):
+    def act_on_jobs(self, actions):
         """Call the action of each job once it runs; returns the jobs' numbers in the order of `actions`.
 
         `actions` is {words in the path of the job's case: function of the job's number}. They are called in the order
@@ -87,17 +87,17 @@ class Run:
         """
         numbers = {}
 
-        def act():
+        def act_on_new_jobs():
             for words in actions.keys() - numbers.keys():
                 if number := running_job(words):
                     numbers[words] = number
                     actions[words](number)
             return len(numbers) == len(actions)
 
-        virtual_slurm.wait(act, f"a job for each of {', '.join(actions)} to run", 180)
+        virtual_slurm.wait_for(act_on_new_jobs, f"a job for each of {', '.join(actions)} to run", 180)
         return [numbers[words] for words in actions]
 
-    def end(self):
+    def wait_until_ended(self):
         """Wait for the end; returns the log and the status."""
         self.process.wait(timeout=600)
         return self.log.read_text(), self.process.returncode
@@ -119,9 +119,9 @@ def add_one_case_of_each_kind(study):
 
 
 def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slurm, describe_cluster, project):
-    describe_cluster(mpi=ON_RANKS)
+    describe_cluster(mpi=RANK_NODES)
     before = {job.id for job in slurm.jobs()}
-    out, status = add_one_case_of_each_kind(project).snakemake(*ON_CLUSTER)
+    out, status = add_one_case_of_each_kind(project).snakemake(*CLUSTER_OPTIONS)
     assert status == 0, out[-3000:]
     assert (project.folder / "results/paper.pdf").stat().st_size > 50_000
     jobs = {job.id: job for job in slurm.jobs() if job.id not in before}
@@ -138,13 +138,13 @@ def test_a_study_ends_in_the_paper_and_every_measurement_ran_where_it_should(slu
         assert (job.state, job.partition) == ("COMPLETED", "cpu")
         assert all(nodes == set(job.nodes) for nodes in nodes_of_ranks(document)), document["case"]
         records_by_node_count[len(job.nodes)] += 1
-        assert all(map(have_own_cores, document["processes"])), document["case"]
+        assert all(map(ranks_have_own_cores, document["processes"])), document["case"]
     assert records_by_node_count == {1: 4, 2: 1}
     description = json.loads((project.folder / "results/machines/cluster-cpu.json").read_text())
     assert description["cores"] == NODES["cores"]
     # One more job describes a node, and there are no others.
     assert len(set(jobs) - set(documents)) == 1
-    out, _ = project.snakemake("-n", *ON_CLUSTER)
+    out, _ = project.snakemake("-n", *CLUSTER_OPTIONS)
     assert "Nothing to be done" in out
 
 
@@ -153,9 +153,9 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_clust
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
     variables = f"LADDER_FAKE_GPUS=1 LADDER_FAKE_GPUS_LOG={tmp_path}/gpu-queries LADDER_FAULT=device"
     variables += f" PYTHONPATH={stand_ins}:$PYTHONPATH"
-    describe_cluster(gpu={**ON_GPUS, "share": True, "prelude": f"export {variables}"})
+    describe_cluster(gpu={**GPU_NODES, "share": True, "prelude": f"export {variables}"})
     project.add("both", {"blas": {"threads": 1}, "cublas": {"math": "default"}})
-    line, environment = project.command("results/table.csv", *ON_CLUSTER)
+    line, environment = project.command("results/table.csv", *CLUSTER_OPTIONS)
     environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"
     result = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
     output = result.stdout + result.stderr
@@ -164,27 +164,27 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_clust
     assert {case.split("/")[1] for case in cases(project.folder)} == {"blas"}
 
     # (node, job, visible GPUs) of each query.
-    requests = {tuple(words.split(" ")) for words in (tmp_path / "gpu-queries").read_text().splitlines()}
-    on_gpus = [
-        job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {request[1] for request in requests}
+    gpu_queries = {tuple(words.split(" ")) for words in (tmp_path / "gpu-queries").read_text().splitlines()}
+    gpu_jobs = [
+        job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {request[1] for request in gpu_queries}
     ]
-    assert len(on_gpus) == 2
-    for job in on_gpus:
+    assert len(gpu_jobs) == 2
+    for job in gpu_jobs:
         assert (job.state, len(job.nodes)) == ("FAILED", 1)
         # The first of the node, by Slurm; then the worker sees the one that was leased.
         (node,) = job.nodes
-        visible_gpus = {(node_name, gpu) for node_name, number, gpu in requests if number == str(job.id)}
+        visible_gpus = {(node_name, gpu) for node_name, number, gpu in gpu_queries if number == str(job.id)}
         assert visible_gpus == {(node, "0"), (node, f"GPU-{node}")}
 
 
 def test_ranks_have_a_gpu_each_on_as_many_nodes_as_it_takes(slurm, describe_cluster, project):
     """On stand-ins, whose products are those of NumPy."""
     stand_ins = f"{ROOT}/tests/fake_cupy{os.pathsep}{ROOT}/tests/stand_in_nvml"
-    gpu = {**ON_GPUS, "count": 2, "launcher": "srun --mpi=pmi2"}
+    gpu = {**GPU_NODES, "count": 2, "launcher": "srun --mpi=pmi2"}
     describe_cluster(gpu=gpu, prelude=f"export LADDER_FAKE_GPUS=1 PYTHONPATH={stand_ins}:$PYTHONPATH")
     tuning = {"ranks": [1, 2, 3], "mode": "ship"}
     project.add("products", {"mpi_cublas": tuning, "nccl_cublas": tuning}, sizes={"n": 65, "m": 33}, workload="gemv")
-    line, environment = project.command("results/table.csv", *ON_CLUSTER)
+    line, environment = project.command("results/table.csv", *CLUSTER_OPTIONS)
     environment["PYTHONPATH"] += f"{os.pathsep}{stand_ins}"
     result = subprocess.run(line, cwd=project.folder, env=environment, capture_output=True, text=True, timeout=600)
     output = result.stdout + result.stderr
@@ -204,14 +204,17 @@ def test_ranks_have_a_gpu_each_on_as_many_nodes_as_it_takes(slurm, describe_clus
 def test_jobs_that_are_ended_cost_their_cases_alone(slurm, describe_cluster, project):
     describe_cluster()
     run = Run(add_waiting_cases(project, 0, 60, 61))
-    cancelled, late = run.jobs(
+    cancelled, timed_out = run.act_on_jobs(
         {
             "seconds=60": lambda number: virtual_slurm.output("scancel", number),
             "seconds=61": lambda number: virtual_slurm.output("scontrol", "update", f"JobId={number}", "EndTime=now+1"),
         }
     )
-    output, status = run.end()
-    assert (slurm.wait_until_ended(cancelled).state, slurm.wait_until_ended(late).state) == ("CANCELLED", "TIMEOUT")
+    output, status = run.wait_until_ended()
+    assert (slurm.wait_until_ended(cancelled).state, slurm.wait_until_ended(timed_out).state) == (
+        "CANCELLED",
+        "TIMEOUT",
+    )
     assert status == 1
     assert len(cases(project.folder)) == 3
     assert missing_cases(output) == {"seconds=60", "seconds=61"}
@@ -220,13 +223,13 @@ def test_jobs_that_are_ended_cost_their_cases_alone(slurm, describe_cluster, pro
 def test_a_node_that_fails_costs_nothing(slurm, describe_cluster, project):
     describe_cluster()
     run = Run(add_waiting_cases(project, 0, 600))
-    run.job("seconds=600")
+    run.wait_for_job("seconds=600")
     lines = virtual_slurm.output("squeue", "--noheader", "--states=RUNNING", "--format=%N|%k").splitlines()
     node = next(line.split("|")[0] for line in lines if "seconds=600" in line)
     slurm.take_down(node)
     end_waiting(project)
     try:
-        output, status = run.end()
+        output, status = run.wait_until_ended()
     finally:
         slurm.bring_up(node)
     assert status == 0, output[-3000:]
@@ -239,14 +242,14 @@ def test_a_node_that_fails_costs_nothing(slurm, describe_cluster, project):
 def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describe_cluster, project):
     describe_cluster()
     run = Run(add_waiting_cases(project, 0, 600))
-    number = run.job("seconds=600")
+    number = run.wait_for_job("seconds=600")
     os.kill(run.process.pid, signal.SIGKILL)
     run.process.wait()
     before = cases(project.folder)
     run = Run(project)
     assert slurm.wait_until_ended(number).state == "CANCELLED"
     end_waiting(project)
-    output, status = run.end()
+    output, status = run.wait_until_ended()
     assert status == 0, output[-3000:]
     assert str(number) in output.split("cancelled the Slurm jobs of an earlier run: ")[1].splitlines()[0]
     assert len(before) < 4
@@ -260,7 +263,7 @@ def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describ
 def test_what_slurm_refuses_is_said_before_anything_is_submitted(slurm, describe_cluster, project):
     describe_cluster(cpu={**NODES, "memory": 9000})
     before = len(slurm.jobs())
-    out, status = add_waiting_cases(project, 0).snakemake(*ON_CLUSTER)
+    out, status = add_waiting_cases(project, 0).snakemake(*CLUSTER_OPTIONS)
     assert status == 1
     assert "Change `memory: 9000` there" in out
     assert "Traceback" not in out

@@ -16,10 +16,10 @@ SITE = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())
 LAUNCHER = SITE["nodes"]["mpi"]["launcher"]
 ON_TWO_NODES = ["-N", "2", "-n", "2", "--ntasks-per-node=1", "--exclusive"]
 # MPICH may send the memory that follows its message: here, bytes that nothing compresses.
-RANKS = """
+PROGRAM = """
 import os
-kept = [os.urandom(size) for size in range(100, 5000, 8) for _ in range(9)]
-del kept[::2]
+blocks = [os.urandom(size) for size in range(100, 5000, 8) for _ in range(9)]
+del blocks[::2]
 from mpi4py import MPI
 print(*MPI.COMM_WORLD.allgather(os.environ["SLURMD_NODENAME"]))
 """
@@ -33,7 +33,7 @@ def run_on_two_nodes(slurm, command):
 
 def test_ranks_run_on_two_nodes(slurm, tmp_path):
     program = tmp_path / "ranks.py"
-    program.write_text(RANKS)
+    program.write_text(PROGRAM)
     job = run_on_two_nodes(slurm, [*shlex.split(LAUNCHER), "-n", "2", sys.executable, program])
     assert slurm.output_of(job.id) == "c1 c2\nc1 c2\n"
     assert (job.state, job.nodes) == ("COMPLETED", ["c1", "c2"])

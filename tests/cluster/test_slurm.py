@@ -17,7 +17,7 @@ SCRIPT = Path(virtual_slurm.__file__)
 def test_all_nodes_are_idle(slurm):
     # A node is `completing` for a moment after a job.
     idle = {"c1": "idle", "c2": "idle", "g1": "idle", "g2": "idle"}
-    virtual_slurm.wait(lambda: virtual_slurm.nodes() == idle, "all nodes to be idle")
+    virtual_slurm.wait_for(lambda: virtual_slurm.node_states() == idle, "all nodes to be idle")
 
 
 @pytest.mark.parametrize(("partition", "nodes"), virtual_slurm.PARTITIONS.items())
@@ -80,17 +80,17 @@ def test_what_runs_on_a_node_fails_with_it(slurm):
     number = slurm.submit("-w", "c2", "--no-requeue", "--wrap", "sleep 600")
     slurm.wait_until_running(number)
     slurm.take_down("c2")
-    virtual_slurm.wait(lambda: virtual_slurm.nodes()["c2"] == "down", "the node c2 to be down")
+    virtual_slurm.wait_for(lambda: virtual_slurm.node_states()["c2"] == "down", "the node c2 to be down")
     assert slurm.wait_until_ended(number).state == "NODE_FAIL"
     slurm.bring_up("c2")
     assert slurm.wait_until_ended(slurm.submit("-w", "c2", "--wrap", "true")).state == "COMPLETED"
 
 
 def test_a_second_slurm_is_refused(slurm):
-    done = subprocess.run([sys.executable, SCRIPT, "start"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "Another Slurm for tests runs on this machine" in done.stderr
+    result = subprocess.run([sys.executable, SCRIPT, "start"], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert "Another Slurm for tests runs on this machine" in result.stderr
     assert slurm.wait_until_ended(slurm.submit("--wrap", "true")).state == "COMPLETED"
 
 
@@ -126,9 +126,9 @@ def test_packages_that_cannot_be_installed_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(virtual_slurm, "GRES", tmp_path / "gres.conf")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(virtual_slurm.Unavailable, match="munge, slurm-client, slurmctld, slurmd"):
-        virtual_slurm.prepare()
+        virtual_slurm.install_requirements()
     tool = tmp_path / "apt-get"
     tool.write_text("#!/bin/sh\necho no network >&2; exit 100\n")
     tool.chmod(0o755)
     with pytest.raises(virtual_slurm.Unavailable, match="no network"):
-        virtual_slurm.prepare()
+        virtual_slurm.install_requirements()

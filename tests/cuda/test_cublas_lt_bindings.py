@@ -104,14 +104,14 @@ def test_the_library_takes_descriptors_without_a_gpu(monkeypatch):
         with pytest.raises(LadderError, match="cuBLASLt refuses cublasLtMatmulPreferenceSetAttribute with status 7"):
             cublas_lt.set_attribute("MatmulPreference", preference, attribute, ctypes.c_uint64(16))
     layout = cublas_lt.layout(SimpleNamespace(shape=(17, 65), dtype=SimpleNamespace(name="float64")))
-    for attribute, kind, expected in (  # CUBLASLT_MATRIX_LAYOUT_TYPE, …_ORDER (column-major: 0), …_ROWS, …_COLS, …_LD
+    for attribute, c_type, expected in (  # CUBLASLT_MATRIX_LAYOUT_TYPE, …_ORDER (column-major: 0), …_ROWS, …_COLS, …_LD
         (0, ctypes.c_uint32, cublas_lt.TYPES["float64"]),
         (1, ctypes.c_int32, 0),
         (2, ctypes.c_uint64, 65),
         (3, ctypes.c_uint64, 17),
         (4, ctypes.c_int64, 65),
     ):
-        value, size = kind(), ctypes.c_size_t()
+        value, size = c_type(), ctypes.c_size_t()
         arguments = attribute, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value)), ctypes.byref(size)
         assert library.cublasLtMatrixLayoutGetAttribute(layout, *arguments) == 0
         assert value.value == expected

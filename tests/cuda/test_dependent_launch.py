@@ -54,9 +54,9 @@ def launch_arguments(monkeypatch, status=0, **options):
         received.update(shared=config.shared_bytes, stream=config.stream)
         received.update(attributes=[(attribute.id, attribute.value)], count=config.attribute_count)
         received.update(function=function.value)
-        kinds = ctypes.c_uint64, ctypes.c_int32, ctypes.c_uint64
-        pairs = zip(kinds, addresses, strict=True)
-        received["arguments"] = [kind.from_address(address).value for kind, address in pairs]
+        c_types = ctypes.c_uint64, ctypes.c_int32, ctypes.c_uint64
+        pairs = zip(c_types, addresses, strict=True)
+        received["arguments"] = [c_type.from_address(address).value for c_type, address in pairs]
         return status
 
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("90"))

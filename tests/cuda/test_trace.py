@@ -31,7 +31,7 @@ def test_a_row_lasts_from_the_start_of_work_on_the_gpu_to_its_end(gpus):
 
 def test_no_work_starts_before_time_zero(gpus):
     """This also holds if the GPU reaches the first event late."""
-    gpus.current().enqueue(5.0)
+    gpus.current_stream().enqueue(5.0)
     recorder = trace.Recorder(start=0.0)
     stream = gpus.cuda.Stream(non_blocking=True)
     recorder.record("first", "a", stream, lambda: stream.enqueue(2.0))
@@ -40,9 +40,9 @@ def test_no_work_starts_before_time_zero(gpus):
 
 def test_the_default_stream_is_the_current_one(gpus):
     recorder = trace.Recorder()
-    recorder.record("gpu", "a", None, lambda: gpus.current().enqueue(2.0))
+    recorder.record("gpu", "a", None, lambda: gpus.current_stream().enqueue(2.0))
     with gpus.cuda.Stream(non_blocking=True):
-        recorder.record("gpu", "b", None, lambda: gpus.current().enqueue(3.0))
+        recorder.record("gpu", "b", None, lambda: gpus.current_stream().enqueue(3.0))
     assert recorder.rows() == [("gpu", "a", 0.0, 2.0), ("gpu", "b", 0.0, 3.0)]
 
 

@@ -97,8 +97,8 @@ def test_every_wrong_length_is_refused(path, dtype, shape):
     """Neither a prefix of a file nor a file with additional bytes is valid."""
     idx.write(path, random_array(shape, dtype))
     raw = path.read_bytes()
-    for wrong in [raw[:length] for length in range(len(raw))] + [raw + b"\0", raw + raw]:
-        path.write_bytes(wrong)
+    for wrong_bytes in [raw[:length] for length in range(len(raw))] + [raw + b"\0", raw + raw]:
+        path.write_bytes(wrong_bytes)
         with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
             idx.read(path)
 
@@ -110,9 +110,9 @@ def test_every_wrong_byte_in_the_header_is_refused(path):
     raw = path.read_bytes()
     same_length = {bytes([0, 0, 0x0D, 2])}  # float32
     for position, value in itertools.product(range(12), range(256)):
-        wrong = raw[:position] + bytes([value]) + raw[position + 1 :]
-        path.write_bytes(wrong)
-        if wrong == raw or wrong[:4] in same_length:
+        wrong_bytes = raw[:position] + bytes([value]) + raw[position + 1 :]
+        path.write_bytes(wrong_bytes)
+        if wrong_bytes == raw or wrong_bytes[:4] in same_length:
             idx.read(path)
         else:
             with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
@@ -153,10 +153,10 @@ def digits_folder(tmp_path_factory):
 
 def test_digits_have_the_shape_of_mnist(digits_folder):
     assert {path.name for path in digits_folder.iterdir()} == {*dataset.FILES, "SHA256SUMS"}
-    loaded = dataset.load(digits_folder)
+    data_set = dataset.load(digits_folder)
     for images, labels, count in (
-        (loaded.train_images, loaded.train_labels, 1437),
-        (loaded.test_images, loaded.test_labels, 360),
+        (data_set.train_images, data_set.train_labels, 1437),
+        (data_set.test_images, data_set.test_labels, 360),
     ):
         assert images.shape == (count, 28, 28)
         assert images.dtype == labels.dtype == np.uint8
@@ -181,18 +181,18 @@ def test_digits_are_resampled_upright_and_in_place(digits_folder):
     """The means over a grid of 8 × 8 are close to the original pixels; each image is compared with the nearest one."""
     from sklearn.datasets import load_digits
 
-    loaded = dataset.load(digits_folder)
-    images = np.concatenate([loaded.train_images, loaded.test_images])
-    labels = np.concatenate([loaded.train_labels, loaded.test_labels])
-    fine = np.repeat(np.repeat(images[:, 4:24, 4:24] / 255 * 16, 2, axis=1), 2, axis=2)
-    coarse = fine.reshape(-1, 8, 5, 8, 5).mean(axis=(2, 4)).reshape(-1, 64)
-    original, original_labels = load_digits(return_X_y=True)
-    distances = (coarse**2).sum(1)[:, None] - 2 * coarse @ original.T + (original**2).sum(1)
-    nearest = distances.argmin(axis=1)
+    data_set = dataset.load(digits_folder)
+    images = np.concatenate([data_set.train_images, data_set.test_images])
+    labels = np.concatenate([data_set.train_labels, data_set.test_labels])
+    fine_images = np.repeat(np.repeat(images[:, 4:24, 4:24] / 255 * 16, 2, axis=1), 2, axis=2)
+    coarse_images = fine_images.reshape(-1, 8, 5, 8, 5).mean(axis=(2, 4)).reshape(-1, 64)
+    original_images, original_labels = load_digits(return_X_y=True)
+    distances = (coarse_images**2).sum(1)[:, None] - 2 * coarse_images @ original_images.T + (original_images**2).sum(1)
+    nearest_indices = distances.argmin(axis=1)
     assert len(np.unique(images, axis=0)) == 1797  # no image is missing or in both parts
-    assert len(np.unique(nearest)) > 1790  # some originals are nearly the same
-    np.testing.assert_array_equal(labels, original_labels[nearest])
-    assert np.abs(coarse - original[nearest]).mean() < 1
+    assert len(np.unique(nearest_indices)) > 1790  # some originals are nearly the same
+    np.testing.assert_array_equal(labels, original_labels[nearest_indices])
+    assert np.abs(coarse_images - original_images[nearest_indices]).mean() < 1
 
 
 def test_digits_are_the_same_each_time(digits_folder, tmp_path):
@@ -221,11 +221,11 @@ def folder(tmp_path):
 
 
 def test_load(folder):
-    loaded = dataset.load(str(folder))
-    np.testing.assert_array_equal(loaded.train_images, random_array((17, 28, 28), np.uint8))
-    np.testing.assert_array_equal(loaded.train_labels, np.arange(17) % 10)
-    assert loaded.test_images.shape == (0, 28, 28)
-    assert loaded.test_labels.shape == (0,)
+    data_set = dataset.load(str(folder))
+    np.testing.assert_array_equal(data_set.train_images, random_array((17, 28, 28), np.uint8))
+    np.testing.assert_array_equal(data_set.train_labels, np.arange(17) % 10)
+    assert data_set.test_images.shape == (0, 28, 28)
+    assert data_set.test_labels.shape == (0,)
 
 
 @pytest.mark.parametrize("name", dataset.FILES)

@@ -22,15 +22,15 @@ EXPECTED = {
     name: download.ExpectedFile(len(contents), hashlib.sha256(contents).hexdigest())
     for name, contents in CONTENTS.items()
 }
-PACKED = {f"{name}.gz": gzip.compress(contents) for name, contents in CONTENTS.items()}
-FIRST = dataset.TRAIN_IMAGES
-FIRST_PACKED = PACKED[f"{FIRST}.gz"]
+GZIPPED_FILES = {f"{name}.gz": gzip.compress(contents) for name, contents in CONTENTS.items()}
+FIRST_NAME = dataset.TRAIN_IMAGES
+GZIPPED_FIRST = GZIPPED_FILES[f"{FIRST_NAME}.gz"]
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         self.server.requested.append(self.path[1:])
-        next(self.server.faults, reply_correctly)(self, PACKED.get(self.path[1:]))
+        next(self.server.faults, reply_correctly)(self, GZIPPED_FILES.get(self.path[1:]))
 
     def reply(self, body, status=200, **headers):
         self.send_response(status)
@@ -60,7 +60,7 @@ def close_connection(handler, body):
 def reply_endlessly(handler, body):
     handler.wfile.write(b"HTTP/1.0 200 OK\r\n\r\n")
     for _ in range(1000):
-        handler.wfile.write(FIRST_PACKED)
+        handler.wfile.write(GZIPPED_FIRST)
 
 
 def reply_with_status(number):
@@ -102,12 +102,12 @@ def mirror_folder(tmp_path):
     """A folder that is a correct mirror."""
     folder = tmp_path / "sound mirror"
     folder.mkdir()
-    for name, body in PACKED.items():
+    for name, body in GZIPPED_FILES.items():
         (folder / name).write_bytes(body)
     return folder
 
 
-def fetch_and_verify(folder, *mirrors, names=(FIRST,)):
+def fetch_and_verify(folder, *mirrors, names=(FIRST_NAME,)):
     """Download files, and assert that the folder then has exactly them and their checksums."""
     mnist.write(
         folder, [getattr(mirror, "url", mirror) for mirror in mirrors], {name: EXPECTED[name] for name in names}
@@ -132,7 +132,7 @@ def test_servers_folders_and_file_urls(serve, mirror_folder, tmp_path, monkeypat
     server = serve()
     plain = tmp_path / "plain"
     fetch_and_verify(plain, f"{server.url}/", names=dataset.FILES)
-    assert server.requested == list(PACKED)
+    assert server.requested == list(GZIPPED_FILES)
     for number, source in enumerate(
         [
             mirror_folder,
@@ -158,23 +158,26 @@ def test_a_malformed_mirror_is_refused(mirror_folder, tmp_path, mirror):
 
 def test_correct_files_are_kept_and_wrong_ones_replaced(serve, mirror_folder, tmp_path):
     fetch_and_verify(tmp_path / "data", mirror_folder, names=dataset.FILES)
-    (tmp_path / "data" / FIRST).write_bytes(CONTENTS[FIRST][::-1])
+    (tmp_path / "data" / FIRST_NAME).write_bytes(CONTENTS[FIRST_NAME][::-1])
     mirror = serve()
     fetch_and_verify(tmp_path / "data", mirror, names=dataset.FILES)
-    assert mirror.requested == [f"{FIRST}.gz"]
+    assert mirror.requested == [f"{FIRST_NAME}.gz"]
 
 
 BAD_BODIES = {
     "flipped": (
-        FIRST_PACKED[:50] + bytes([FIRST_PACKED[50] ^ 1]) + FIRST_PACKED[51:],
+        GZIPPED_FIRST[:50] + bytes([GZIPPED_FIRST[50] ^ 1]) + GZIPPED_FIRST[51:],
         "not an intact gzip file|its sha256 is",
     ),
-    "flipped before packing": (gzip.compress(CONTENTS[FIRST][::-1]), f"its sha256 is .* be {EXPECTED[FIRST].sha256}"),
-    "truncated": (FIRST_PACKED[: len(FIRST_PACKED) // 2], "not an intact gzip file"),
-    "followed by more": (FIRST_PACKED + b"more", "not an intact gzip file"),
-    "short": (gzip.compress(CONTENTS[FIRST][:-1]), "holds 20010 bytes where it should hold 20011 bytes"),
+    "flipped before packing": (
+        gzip.compress(CONTENTS[FIRST_NAME][::-1]),
+        f"its sha256 is .* be {EXPECTED[FIRST_NAME].sha256}",
+    ),
+    "truncated": (GZIPPED_FIRST[: len(GZIPPED_FIRST) // 2], "not an intact gzip file"),
+    "followed by more": (GZIPPED_FIRST + b"more", "not an intact gzip file"),
+    "short": (gzip.compress(CONTENTS[FIRST_NAME][:-1]), "holds 20010 bytes where it should hold 20011 bytes"),
     "bomb": (gzip.compress(bytes(50_000_000)), "holds more than 20011 bytes"),
-    "not packed": (CONTENTS[FIRST], "not an intact gzip file"),
+    "not packed": (CONTENTS[FIRST_NAME], "not an intact gzip file"),
     "html": (b"<!DOCTYPE html><html><title>404 Not Found</title></html>", "not an intact gzip file"),
     "empty": (b"", "holds 0 bytes"),
 }
@@ -186,7 +189,7 @@ def test_wrong_bytes_are_never_used(serve, mirror_folder, tmp_path, body, reason
     assert_reason(failure(tmp_path / "none", bad_server), bad_server.url, reason)
     assert len(bad_server.requested) == 1  # a retry would receive the same bytes
     bad_mirror.mkdir()
-    (bad_mirror / f"{FIRST}.gz").write_bytes(body)
+    (bad_mirror / f"{FIRST_NAME}.gz").write_bytes(body)
     assert_reason(failure(tmp_path / "none", bad_mirror), bad_mirror, reason)
     fetch_and_verify(tmp_path / "data", serve(reply_with_body(body)), bad_mirror, mirror_folder)
 
@@ -222,7 +225,7 @@ def test_a_temporary_fault_is_retried(serve, tmp_path, fault):
 
 
 def test_a_file_whose_gzip_is_declared_as_content_encoding_is_accepted(serve, tmp_path):
-    fetch_and_verify(tmp_path / "data", serve(reply_with_body(FIRST_PACKED, Content_Encoding="gzip")))
+    fetch_and_verify(tmp_path / "data", serve(reply_with_body(GZIPPED_FIRST, Content_Encoding="gzip")))
 
 
 def test_after_a_timeout_the_next_mirror_is_tried(serve, mirror_folder, tmp_path, monkeypatch):
@@ -237,12 +240,12 @@ def test_if_all_mirrors_fail_the_message_has_every_reason(serve, tmp_path):
         closed.bind(("127.0.0.1", 0))
         closed_url = f"http://127.0.0.1:{closed.getsockname()[1]}/mnist"
     message = failure(tmp_path / "data", closed_url, serve(reply_with_status(404)), tmp_path)
-    for part in (
-        f"{FIRST} can't be fetched: {closed_url}: Connection refused; ",
+    for reason in (
+        f"{FIRST_NAME} can't be fetched: {closed_url}: Connection refused; ",
         "HTTP status 404; ",
         f"{tmp_path}: No such",
     ):
-        assert part in message
+        assert reason in message
     assert "no mirror is given" in failure(tmp_path / "data")
 
 
@@ -253,10 +256,12 @@ def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, 
     script = (
         f"from ladder.data import mnist; mnist.write({str(tmp_path / 'data')!r}, [{str(mirror_folder)!r}], expected)"
     )
-    script = f"from ladder.data.download import ExpectedFile; expected = { ({FIRST: EXPECTED[FIRST]})!r}; {script}"
+    script = (
+        f"from ladder.data.download import ExpectedFile; expected = { ({FIRST_NAME: EXPECTED[FIRST_NAME]})!r}; {script}"
+    )
     # A limit on the size of files stands in for a full disk.
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
     )
-    assert "can't be written: File too large. Make room" in done.stderr
+    assert "can't be written: File too large. Make room" in result.stderr
     assert not list((tmp_path / "data").iterdir())

@@ -27,8 +27,10 @@ from ladder.records.case import Case
 
 CUDA = devices.load("cuda")
 # `cublas_mixed`, which no training can use, is tested by its precisions.
-PRODUCTS = list(kernel_cases.products())
+PRODUCTS_AND_DTYPES = list(kernel_cases.products_and_dtypes())
+# (layers, activation, images, batch).
 TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
+# (m, n, k).
 SHAPES = [
     (1, 1, 1),
     (1, 17, 65),
@@ -43,7 +45,7 @@ SHAPES = [
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
-@pytest.mark.parametrize(("variant", "dtype"), PRODUCTS)
+@pytest.mark.parametrize(("variant", "dtype"), PRODUCTS_AND_DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
     m, n, k = shape
@@ -53,7 +55,7 @@ def test_every_variant_is_right_at_odd_shapes(variant, form, dtype, shape):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("graph", ["off", "on"])
-@pytest.mark.parametrize(("product", "dtype"), PRODUCTS)
+@pytest.mark.parametrize(("product", "dtype"), PRODUCTS_AND_DTYPES)
 @pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
 def test_the_training_follows_the_reference(run_training, product, dtype, graph, layers, activation, images, batch):
     result = run_training("cuda", layers, activation, images, batch, dtype, product=product, graph=graph)
@@ -63,7 +65,7 @@ def test_the_training_follows_the_reference(run_training, product, dtype, graph,
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("product", kernel_cases.product_variants(project_kernels=False))
+@pytest.mark.parametrize("product", kernel_cases.product_variants(only_project_sources=False))
 def test_the_training_of_a_deep_network_follows_the_reference(run_training, product):
     run_training("cuda", "784-1000-1000-1000-10", "relu", 100, 100, "float64", rate=0.1, product=product)
 
@@ -90,8 +92,10 @@ def run_training(tmp_path):
         reference = mlp.reference.compute(mlp.reference_sizes(sizes), load_data(tmp_path / "digits"))
         np.savez(tmp_path / "reference.npz", **reference)
         case = Case("mlp", variant, sizes, tuning)
-        limits = JOB_PROTOCOL | {"samples": 2, "least": 2, "most": 2}
-        job = SimpleNamespace(data={"digits": tmp_path / "digits"}, reference=tmp_path / "reference.npz", **limits)
+        job_protocol = JOB_PROTOCOL | {"samples": 2, "least": 2, "most": 2}
+        job = SimpleNamespace(
+            data={"digits": tmp_path / "digits"}, reference=tmp_path / "reference.npz", **job_protocol
+        )
         return worker.run_case(case, mlp, workloads.load_variant("mlp", variant), job)
 
     return run
@@ -165,7 +169,7 @@ def test_an_array_that_does_not_fit_is_an_error():
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
-    spin = clock.spin()
+    spin = clock.spin()  # a kernel that takes this many ns
     seconds = np.median([CUDA.stopwatch(lambda: spin((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
     empty_run = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
@@ -180,7 +184,7 @@ def test_without_a_gpu_there_is_an_error():
         pass
 
 
-NAIVE = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
+NAIVE_CASE_WORDS = ["gemm", "cuda_naive", "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=warm,block=16"]
 # A part of the error for each fault of tests/fake_cupy/cupy.py.
 FAULTS = {
     "driver": "There is no GPU to work on: CUDA reports cudaErrorInsufficientDriver: CUDA driver version is "
@@ -193,8 +197,8 @@ FAULTS = {
 }
 
 
-def run(tmp_path, case, protocol=PROTOCOL, **variables):
-    """Measure a case on the stand-in for a GPU; returns the completed process."""
+def measure_on_stand_in(tmp_path, case, protocol=PROTOCOL, **variables):
+    """Measure a case, given as words of a command line, on the stand-in for a GPU; returns the completed process."""
     command = [sys.executable, "-m", "ladder", "measure", *case, "--out", "record.json"]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
     # LADDER_COMMIT makes git unnecessary.
@@ -208,9 +212,9 @@ def run(tmp_path, case, protocol=PROTOCOL, **variables):
     )
 
 
-def refusal_of(tmp_path, case=NAIVE, **variables):
+def refusal_of(tmp_path, case=NAIVE_CASE_WORDS, **variables):
     """The error of a refused measurement on the stand-in for a GPU, a single line."""
-    result = run(tmp_path, case, **variables)
+    result = measure_on_stand_in(tmp_path, case, **variables)
     assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1), result.stderr
     assert not (tmp_path / "record.json").exists()
     return result.stderr
@@ -259,7 +263,9 @@ def test_work_in_a_stream_that_is_not_waited_for_is_refused(fake_gpus, tmp_path)
 def test_energy_is_measured_if_it_is_requested_and_counted(fake_gpus, tmp_path, state, is_requested):
     fake_gpus(1, clock=1980, **state)
     variables = {"LADDER_FAULT": "none", "LADDER_VARIANTS": str(TESTS / "variants")}
-    result = run(tmp_path, case_with_side_stream("yes"), PROTOCOL | {"energy": is_requested}, **variables)
+    result = measure_on_stand_in(
+        tmp_path, case_with_side_stream("yes"), PROTOCOL | {"energy": is_requested}, **variables
+    )
     assert result.returncode == 0, result.stderr
     (process,) = record.read(tmp_path / "record.json")["processes"]
     assert process["state"].pop("clock") == 1980

@@ -36,10 +36,10 @@ print(json.dumps(Host().read_threads()))
 """
 HOST = host.Host()
 CPUS = sorted(os.sched_getaffinity(0))
-TWO_CORES = pytest.mark.skipif(len({host.core_of(cpu) for cpu in CPUS}) < 2, reason="requires two cores")
+needs_two_cores = pytest.mark.skipif(len({host.core_of(cpu) for cpu in CPUS}) < 2, reason="requires two cores")
 
 
-def threads_read(threads, program=READ_NUMBA_THREADS, **variables):
+def thread_report_of_process(threads, program=READ_NUMBA_THREADS, **variables):
     """The result of `read_threads` in a process that was started for this number of threads."""
     environment = os.environ | HOST.environment(threads) | variables
     result = subprocess.run(
@@ -48,26 +48,26 @@ def threads_read(threads, program=READ_NUMBA_THREADS, **variables):
     return json.loads(result.stdout)
 
 
-@TWO_CORES
+@needs_two_cores
 @pytest.mark.parametrize("binding", ["spread", pytest.param("close", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_bound_threads_have_a_core_each_and_the_process_keeps_its_cpus(threads, binding):
-    read = threads_read(threads, OMP_PROC_BIND=binding, OMP_PLACES="cores")
-    assert read["affinity"] == CPUS
-    assert len({tuple(cpus) for cpus in read["thread_affinities"] if cpus != CPUS}) == threads
-    HOST.require_threads(threads, "numba", read)
+    thread_report = thread_report_of_process(threads, OMP_PROC_BIND=binding, OMP_PLACES="cores")
+    assert thread_report["affinity"] == CPUS
+    assert len({tuple(cpus) for cpus in thread_report["thread_affinities"] if cpus != CPUS}) == threads
+    HOST.require_threads(threads, "numba", thread_report)
 
 
-@TWO_CORES
+@needs_two_cores
 def test_threads_that_should_be_bound_but_are_not_are_refused():
-    read = threads_read(2)
-    assert "thread_affinities" not in read
-    HOST.require_threads(2, "numba", read)
-    read = threads_read(2, OMP_PROC_BIND="master", OMP_PLACES="cores")
+    thread_report = thread_report_of_process(2)
+    assert "thread_affinities" not in thread_report
+    HOST.require_threads(2, "numba", thread_report)
+    thread_report = thread_report_of_process(2, OMP_PROC_BIND="master", OMP_PLACES="cores")
     with pytest.raises(LadderError, match="bound to 2 cores, but Linux reports threads bound to 1"):
-        HOST.require_threads(2, "numba", read)
+        HOST.require_threads(2, "numba", thread_report)
     # OpenBLAS's threads aren't OpenMP's.
-    HOST.require_threads(2, "blas", read | {"runtimes": {"blas-openblas": 2}})
+    HOST.require_threads(2, "blas", thread_report | {"runtimes": {"blas-openblas": 2}})
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_threads_that_should_be_bound_but_are_not_are_refused():
 def test_every_thread_needs_a_core_of_its_own(monkeypatch, threads, affinities, cores):
     """The process has two cores of two hardware threads each; `cores` is None if it is refused."""
     monkeypatch.setattr(host, "core_of", lambda cpu: cpu // 2)
-    read = {"cpus": 4, "tasks": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}}
-    read["thread_affinities"] = affinities
+    thread_report = {"cpus": 4, "tasks": 4, "affinity": [0, 1, 2, 3], "runtimes": {"numba-omp": threads}}
+    thread_report["thread_affinities"] = affinities
     if cores:
-        HOST.require_threads(threads, "numba", read)
+        HOST.require_threads(threads, "numba", thread_report)
     else:
         with pytest.raises(LadderError, match="OMP_PROC_BIND asks for threads that are bound"):
-            HOST.require_threads(threads, "numba", read)
+            HOST.require_threads(threads, "numba", thread_report)
 
 
 def test_a_core_lists_all_its_cpus_and_an_unknown_cpu_is_its_own_core():
@@ -106,17 +106,17 @@ def test_a_core_lists_all_its_cpus_and_an_unknown_cpu_is_its_own_core():
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_runtime_has_exactly_the_threads_of_the_case(count):
-    read = {"cpus": 4, "tasks": 2, "runtimes": {"blas-openblas": 2}}
-    HOST.require_threads(2, "blas", read)
+    thread_report = {"cpus": 4, "tasks": 2, "runtimes": {"blas-openblas": 2}}
+    HOST.require_threads(2, "blas", thread_report)
     with pytest.raises(LadderError, match="The process has 1 thread, fewer than the case's 2"):
-        HOST.require_threads(2, "blas", read | {"tasks": 1})
+        HOST.require_threads(2, "blas", thread_report | {"tasks": 1})
     with pytest.raises(LadderError, match=f"blas-openblas runs 2 threads instead of the case's {count}"):
-        HOST.require_threads(count, "blas", read)
+        HOST.require_threads(count, "blas", thread_report)
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_openmp_has_the_number_of_threads_of_the_environment(count):
-    runtimes = threads_read(count, READ_OPENMP_THREADS)["runtimes"]
+    runtimes = thread_report_of_process(count, READ_OPENMP_THREADS)["runtimes"]
     assert {threads for name, threads in runtimes.items() if name.startswith("openmp")} == {count}
 
 
@@ -128,9 +128,9 @@ def test_openmp_has_the_number_of_threads_of_the_environment(count):
     ],
 )
 def test_actual_threads_are_counted_and_not_requested_ones(program, runtime, refusal):
-    read = threads_read(2, program, OMP_THREAD_LIMIT="1")
+    thread_report = thread_report_of_process(2, program, OMP_THREAD_LIMIT="1")
     with pytest.raises(LadderError, match=f"{refusal} instead of the case's 2"):
-        HOST.require_threads(2, runtime, read)
+        HOST.require_threads(2, runtime, thread_report)
 
 
 def test_another_openmp_runtime_reports_its_thread_limit(monkeypatch):
@@ -144,27 +144,27 @@ def test_another_openmp_runtime_reports_its_thread_limit(monkeypatch):
     [({"numba-tbb": 2}, "tbb"), ({"numba-omp": 2, "numba-tbb": 2}, "omp, tbb")],
 )
 def test_numba_on_other_threads_than_openmps_is_refused(runtimes, layer):
-    read = {"cpus": 4, "tasks": 4, "runtimes": runtimes}
-    HOST.require_threads(2, "numba", read | {"runtimes": {"numba-omp": 2}})
+    thread_report = {"cpus": 4, "tasks": 4, "runtimes": runtimes}
+    HOST.require_threads(2, "numba", thread_report | {"runtimes": {"numba-omp": 2}})
     with pytest.raises(LadderError, match=f"Numba's threading layer is {layer} instead of omp"):
-        HOST.require_threads(2, "numba", read)
+        HOST.require_threads(2, "numba", thread_report)
 
 
 def test_numba_without_a_parallel_function_is_accepted_on_one_thread():
-    read = threads_read(1, READ_SEQUENTIAL_NUMBA)
-    assert not [name for name in read["runtimes"] if name.startswith("numba")]
-    HOST.require_threads(1, "numba", read)
+    thread_report = thread_report_of_process(1, READ_SEQUENTIAL_NUMBA)
+    assert not [name for name in thread_report["runtimes"] if name.startswith("numba")]
+    HOST.require_threads(1, "numba", thread_report)
     with pytest.raises(LadderError, match="asks for 2 threads, but no parallel function of Numba ran"):
-        HOST.require_threads(2, "numba", read | {"cpus": 2, "tasks": 2})
+        HOST.require_threads(2, "numba", thread_report | {"cpus": 2, "tasks": 2})
 
 
 def test_a_runtime_that_is_not_loaded_is_refused(monkeypatch):
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    read = {"cpus": 4, "tasks": 4, "runtimes": {"blas-openblas": 1}}
+    thread_report = {"cpus": 4, "tasks": 4, "runtimes": {"blas-openblas": 1}}
     for runtime in ("numba", "torch"):
         sentence = f'RUNTIME = "{runtime}", but {runtime} isn\'t loaded: .* With NumPy alone that is "blas"'
         with pytest.raises(LadderError, match=sentence):
-            HOST.require_threads(1, runtime, read)
+            HOST.require_threads(1, runtime, thread_report)
 
 
 def test_the_affinity_is_that_of_this_process():

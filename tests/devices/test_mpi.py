@@ -34,7 +34,7 @@ LAUNCHER = programs.launcher("auto")
 needs_mpi = pytest.mark.skipif(
     not LAUNCHER or not plan.is_installed("mpi4py"), reason="requires MPI: mpi4py and a launcher"
 )
-LIMIT = 60  # seconds in which everything must have ended
+TIMEOUT_SECONDS = 60  # within which everything must have ended
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +50,8 @@ def case_of(ranks, **tuning):
 
 
 def measure_case(case, launcher=LAUNCHER, protocol=None):
-    full = configuration.protocol(PROTOCOL | (protocol or {}))
-    measure.measure(case, "record.json", full, "here", launcher=launcher)
+    full_protocol = configuration.protocol(PROTOCOL | (protocol or {}))
+    measure.measure(case, "record.json", full_protocol, "here", launcher=launcher)
     return record.read("record.json")
 
 
@@ -81,7 +81,7 @@ def test_a_rank_that_fails_ends_the_job_and_leaves_no_process(fault, sentence):
     start = time.monotonic()
     with pytest.raises(LadderError, match=sentence):
         measure_case(case_of(3, fault=fault))
-    assert time.monotonic() - start < LIMIT
+    assert time.monotonic() - start < TIMEOUT_SECONDS
     assert not Path("record.json").exists()
     assert no_process_is_left()
 
@@ -92,7 +92,7 @@ def test_a_killed_measurement_takes_its_ranks_along():
     command = [sys.executable, "-m", "ladder", "measure", "gemm", "on_ranks", case.slug, "--out", "x.json"]
     protocol = '{"cap": 50, "least": 100000, "most": 100000}'
     process = subprocess.Popen([*command, "--machine", "here", "--launcher", LAUNCHER, "--protocol", protocol])
-    for _ in range(20 * LIMIT):
+    for _ in range(20 * TIMEOUT_SECONDS):
         time.sleep(0.05)
         if len(workers()) >= 2:
             break
@@ -192,7 +192,7 @@ def test_a_launcher_whose_ranks_never_start_is_ended(tmp_path, monkeypatch, scri
     start = time.monotonic()
     with pytest.raises(LadderError, match=r"wasn't ready after 0\.5 s: does the launcher, the key `mpi`"):
         measure_case(case_of(2), str(launcher), {"processes": 3, "most_processes": 3})
-    assert time.monotonic() - start < LIMIT
+    assert time.monotonic() - start < TIMEOUT_SECONDS
     assert no_process_is_left(lambda: processes_in_folder("sleep", "cat"))
 
 
@@ -471,7 +471,7 @@ def test_cases_on_ranks_are_skipped_if_mpi4py_finds_no_mpi(monkeypatch):
 # The matrix-vector product
 
 
-def products(ranks, *arguments):
+def run_products(ranks, *arguments):
     """The completed process of `gemv_on_ranks.py` on this number of ranks; an error on one rank ends all."""
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
@@ -485,7 +485,7 @@ def products(ranks, *arguments):
 @needs_mpi
 @pytest.mark.parametrize("ranks", [1, 3, pytest.param(4, marks=pytest.mark.exhaustive)])
 def test_products_are_right_at_every_size_and_mode(ranks):
-    result = products(ranks)
+    result = run_products(ranks)
     assert result.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], result.stderr
 
 
@@ -493,13 +493,13 @@ def test_products_are_right_at_every_size_and_mode(ranks):
 @needs_mpi
 @pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="requires 20 GiB of free memory")
 def test_a_message_of_more_than_two_to_the_31_bytes_is_sent():
-    result = products(2, 66_000, 8192)
+    result = run_products(2, 66_000, 8192)
     assert result.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], result.stderr
 
 
 @needs_mpi
-@pytest.mark.parametrize(("mode", "prepared"), [("ship", False), ("resident", True)])
-def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
+@pytest.mark.parametrize(("mode", "is_prepared"), [("ship", False), ("resident", True)])
+def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, is_prepared):
     from ladder.harness import worker
     from ladder.workloads.gemv import mpi as variant
 
@@ -507,12 +507,12 @@ def test_a_resident_matrix_is_sent_outside_the_timed_call(mode, prepared):
     problem = worker.make_problem(workloads.load("gemv"), Case("gemv", "mpi", sizes, {"ranks": 1, "mode": mode}), MPI)
     steps = variant.setup(problem, ranks=1, mode=mode)
     assert [name for name, _ in steps.run][-3:] == ["broadcast", "compute", "gather"]
-    assert ("scatter" in dict(steps.prepare), "scatter" in dict(steps.run)) == (prepared, not prepared)
+    assert ("scatter" in dict(steps.prepare), "scatter" in dict(steps.run)) == (is_prepared, not is_prepared)
 
 
 # Ranks with a GPU each
 
-requires_gpus = [
+needs_gpus = [
     needs_mpi,
     pytest.mark.gpu,
     pytest.mark.skipif(not nvidia.gpus() or not LAUNCHER, reason="requires NVIDIA GPUs and MPI"),
@@ -528,7 +528,7 @@ def simulated_gpus(fake_gpus, monkeypatch):
 
 def require_all_products(ranks):
     """Run `gemv_on_ranks.py --gpus`; check that all products are right."""
-    result = products(ranks, "--gpus")
+    result = run_products(ranks, "--gpus")
     assert result.stdout.splitlines()[-1:] == [f"360 products were right on {ranks} ranks"], result.stderr
 
 
@@ -574,27 +574,33 @@ def test_a_record_of_a_graph_has_its_phases(simulated_gpus, chunks, phases):
     assert set(result["processes"][0]["phases"][0]) == {"scatter", "broadcast", *phases}
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=requires_gpus) for ranks in (1, 2, 4)])
+@pytest.mark.parametrize("ranks", [pytest.param(ranks, marks=needs_gpus) for ranks in (1, 2, 4)])
 def test_products_on_gpus_are_right_at_every_size(ranks):
     if ranks > len(nvidia.gpus()):
         pytest.skip(f"requires {ranks} NVIDIA GPUs")
     require_all_products(ranks)
 
 
-@pytest.mark.parametrize("variant", [pytest.param(name, marks=requires_gpus) for name in ("mpi_cublas", "nccl_cublas")])
+@pytest.mark.parametrize("variant", [pytest.param(name, marks=needs_gpus) for name in ("mpi_cublas", "nccl_cublas")])
 def test_a_record_has_every_gpu(variant):
     require_record_of_gpus(variant, min(2, len(nvidia.gpus())))
 
 
-def test_parts_cover_all_rows_in_order_and_differ_by_at_most_one_row():
+def test_chunks_cover_all_rows_in_order_and_those_of_a_rank_differ_by_at_most_one_row():
     from ladder.workloads.gemv.gpus import split_rows
 
     for count, ranks, chunks in [(1, 1, 1), (1, 3, 2), (17, 4, 3), (4097, 2, 8)]:
-        parts = split_rows(count, ranks, chunks)
-        assert [len(pieces) for pieces in parts] == [chunks] * ranks
-        rows = [row for pieces in parts for first, length in pieces for row in range(first, first + length)]
+        chunks_by_rank = split_rows(count, ranks, chunks)
+        assert [len(rank_chunks) for rank_chunks in chunks_by_rank] == [chunks] * ranks
+        rows = [
+            row
+            for rank_chunks in chunks_by_rank
+            for first, length in rank_chunks
+            for row in range(first, first + length)
+        ]
         assert rows == list(range(count))
-        assert all(max(sizes) - min(sizes) <= 1 for sizes in ([length for _, length in pieces] for pieces in parts))
+        row_counts = [[length for _, length in rank_chunks] for rank_chunks in chunks_by_rank]
+        assert all(max(counts) - min(counts) <= 1 for counts in row_counts)
 
 
 def test_cases_on_more_gpus_than_available_are_skipped():

@@ -13,8 +13,8 @@ OFFLOAD = devices.load("offload")
 
 
 @pytest.fixture
-def gpu(monkeypatch):
-    """A simulated GPU: a list of the seconds that its pending work takes."""
+def pending_seconds(monkeypatch):
+    """The pending work of a simulated GPU, a list of seconds."""
     pending = []
 
     def time_until_idle():
@@ -26,34 +26,34 @@ def gpu(monkeypatch):
     return pending
 
 
-def test_a_run_that_does_not_wait_for_its_copies_is_refused(gpu):
+def test_a_run_that_does_not_wait_for_its_copies_is_refused(pending_seconds):
     with pytest.raises(LadderError, match="wait for the last copy"):
-        OFFLOAD.require_finished(lambda: gpu.append(0.001))
+        OFFLOAD.require_finished(lambda: pending_seconds.append(0.001))
     OFFLOAD.require_finished(lambda: None)
 
 
 @pytest.mark.parametrize("delays", [1, 30])
-def test_delays_of_a_busy_host_are_accepted(gpu, delays):
+def test_delays_of_a_busy_host_are_accepted(pending_seconds, delays):
     seconds = [0.0] + [0.001] * delays
-    OFFLOAD.require_finished(lambda: gpu.append(seconds.pop()))
+    OFFLOAD.require_finished(lambda: pending_seconds.append(seconds.pop()))
     assert seconds == []
 
 
 @pytest.mark.parametrize(("seconds", "is_refused"), [(60e-6, False), (0.9e-3, False), (1.2e-3, True)])
-def test_the_driver_may_clean_up_for_a_small_share_of_a_call(gpu, seconds, is_refused, monkeypatch):
+def test_the_driver_may_clean_up_for_a_small_share_of_a_call(pending_seconds, seconds, is_refused, monkeypatch):
     monkeypatch.setattr(Host, "stopwatch", lambda self, run: run() or 0.2)
     if is_refused:
         with pytest.raises(LadderError, match="wait for the last copy"):
-            OFFLOAD.require_finished(lambda: gpu.append(seconds))
+            OFFLOAD.require_finished(lambda: pending_seconds.append(seconds))
     else:
-        OFFLOAD.require_finished(lambda: gpu.append(seconds))
+        OFFLOAD.require_finished(lambda: pending_seconds.append(seconds))
 
 
-def test_a_call_begins_with_idle_gpus(gpu):
-    gpu.append(1.0)
-    pending = []
-    assert OFFLOAD.stopwatch(lambda: pending.append(list(gpu))) > 0
-    assert pending == [[]]
+def test_a_call_begins_with_idle_gpus(pending_seconds):
+    pending_seconds.append(1.0)
+    pending_at_start = []
+    assert OFFLOAD.stopwatch(lambda: pending_at_start.append(list(pending_seconds))) > 0
+    assert pending_at_start == [[]]
 
 
 def test_a_case_uses_the_number_of_gpus_in_its_tuning():

@@ -25,11 +25,11 @@ using JumpBuffer = void *[5];  // of __builtin_setjmp
 
 struct Thread {
   uint3 index = {};
-  ucontext_t beginning = {};
+  ucontext_t entry_context = {};
   JumpBuffer resume_point = {};
-  bool begun = false;
+  bool has_begun = false;
   std::deque<std::vector<Copy>> groups = {{}};  // of copies on their way, the last one not yet committed
-  bool done = false;
+  bool has_ended = false;
 };
 
 __thread uint3 threadIdx, blockIdx;
@@ -37,7 +37,7 @@ __thread Warp *warps;
 __thread char own_origin;
 char *block_origins[8];
 static std::barrier<> *blocks_barrier;
-static __thread Thread *current;
+static __thread Thread *current_thread;
 static __thread Barrier block_barrier;
 static __thread size_t steps;  // how often a thread of the block has come to a barrier or to its end
 static __thread JumpBuffer scheduler;
@@ -53,15 +53,15 @@ void require(bool condition, const char *sentence) {
 [[gnu::noinline]] static void go_to(JumpBuffer resume_point) { __builtin_longjmp(resume_point, 1); }
 
 [[gnu::noinline]] static void resume(Thread *thread) {
-  current = thread;
+  current_thread = thread;
   threadIdx = thread->index;
   if (__builtin_setjmp(scheduler)) return;
-  if (std::exchange(thread->begun, true)) go_to(thread->resume_point);
-  setcontext(&thread->beginning);
+  if (std::exchange(thread->has_begun, true)) go_to(thread->resume_point);
+  setcontext(&thread->entry_context);
 }
 
 [[gnu::noinline]] static void suspend() {
-  if (!__builtin_setjmp(current->resume_point)) go_to(scheduler);
+  if (!__builtin_setjmp(current_thread->resume_point)) go_to(scheduler);
 }
 
 void Barrier::wait() {
@@ -79,12 +79,14 @@ void __syncthreads() { block_barrier.wait(); }
 
 void wait_for_blocks() { blocks_barrier->arrive_and_wait(); }
 
-void copy_later(void *to, const void *from, size_t bytes) { current->groups.back().push_back({to, from, bytes}); }
+void copy_later(void *to, const void *from, size_t bytes) {
+  current_thread->groups.back().push_back({to, from, bytes});
+}
 
-void commit_copies() { current->groups.emplace_back(); }
+void commit_copies() { current_thread->groups.emplace_back(); }
 
 void wait_for_groups_but(size_t left) {
-  for (auto &groups = current->groups; groups.size() > left + 1; groups.pop_front())
+  for (auto &groups = current_thread->groups; groups.size() > left + 1; groups.pop_front())
     for (Copy copy : groups.front())
       copy.from ? std::memcpy(copy.to, copy.from, copy.bytes) : std::memset(copy.to, 0, copy.bytes);
 }
@@ -95,7 +97,7 @@ static void advance(std::vector<Thread *> &threads) {
     before = steps;
     std::shuffle(threads.begin(), threads.end(), random_order);
     std::for_each(threads.begin(), threads.end(), resume);
-    std::erase_if(threads, [](Thread *thread) { return thread->done; });
+    std::erase_if(threads, [](Thread *thread) { return thread->has_ended; });
   }
 }
 
@@ -119,10 +121,10 @@ static void run(dim3 block, void (*start)(const void *), const void *kernel) {
   if (count > stacks.count) stacks = {count, std::make_unique_for_overwrite<char[]>(count * stack_bytes)};
   for (unsigned i = 0; i < count; ++i) {
     threads[i].index = {i % block.x, i / block.x % block.y, i / block.x / block.y};
-    ucontext_t &context = threads[i].beginning;
+    ucontext_t &context = threads[i].entry_context;
     getcontext(&context);
     context.uc_stack = {.ss_sp = &stacks.memory[i * stack_bytes], .ss_flags = 0, .ss_size = stack_bytes};
-    makecontext(&context, [] { work(argument), current->done = true, ++steps, suspend(); }, 0);
+    makecontext(&context, [] { work(argument), current_thread->has_ended = true, ++steps, suspend(); }, 0);
     waiting[i / 32].push_back(&threads[i]);
   }
   for (size_t before = steps - 1; before != steps;) {
@@ -131,7 +133,7 @@ static void run(dim3 block, void (*start)(const void *), const void *kernel) {
     std::for_each(waiting.begin(), waiting.end(), advance);
   }
   for (Thread &thread : threads) {
-    require(thread.done, "Threads wait for others that don't come.");
+    require(thread.has_ended, "Threads wait for others that don't come.");
     for (auto &group : thread.groups) require(group.empty(), "A thread ended before its copies had arrived.");
   }
 }

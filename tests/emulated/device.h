@@ -16,7 +16,7 @@
 #define __align__(...)
 #define __restrict__
 #define __grid_constant__
-// A block's memory; dynamic memory is declared `extern`, and main.cpp defines its DYNAMIC bytes.
+// A block's memory; dynamic memory is declared `extern`, and gemm.cpp defines its DYNAMIC bytes.
 #if DYNAMIC
 #define __shared__ __thread
 #else
@@ -24,8 +24,8 @@
 #endif
 
 template <class Type>
-const Type &min(const Type &one, const Type &other) {
-  return other < one ? other : one;
+const Type &min(const Type &first, const Type &second) {
+  return second < first ? second : first;
 }
 
 // A load without its hint to the caches.
@@ -44,7 +44,8 @@ struct uint3 {
 using dim3 = uint3;
 
 struct Barrier {
-  int expected, arrived, passed;
+  int expected, arrived;  // threads, per phase
+  int passed;             // phases that have ended
   void wait();
 };
 

@@ -1,6 +1,6 @@
 // The products of gemm/cuda_tma.cu on the CPU. For each, standard input has a Task and its a, b and c, and standard
-// output gets the result. With an argument, it gets instead the offsets in bytes that lanes read from: (contiguous along
-// k or not, eights, fours, lanes), and what tile_offset() says of the same elements.
+// output gets the result. With an argument, standard output instead gets lines of two offsets in bytes, the one that a
+// lane reads from and that of tile_offset(), in the order: contiguous along k, then not; eights, fours, lanes.
 #include <cstdio>
 
 #include "product_operands.h"
@@ -12,7 +12,7 @@ static dim3 gridDim;
 __thread __attribute__((aligned(1024))) unsigned char memory[DYNAMIC];
 
 struct Task {
-  int form, m, n, k, addend, shifted, blocks, split_tiles;  // as in main.cpp, and the plan
+  int form, m, n, k, addend, shifted, blocks, split_tiles;  // as in gemm.cpp, and the plan
   int maps[2][2][9], strides[2];                            // without the array's address
 };
 
@@ -52,9 +52,9 @@ static void print_offsets() {
   for (int eights = 0; eights < 4; ++eights)
     for (int fours = 0; fours < BK / 4; ++fours)
       for (int lane = 0; lane < 32; ++lane) {
-        const int g = lane / 4, depth = lane_depth(lane % 4), first = tile_offset<along_k>(g, depth);
+        const int group = lane / 4, depth = lane_depth(lane % 4), first = tile_offset<along_k>(group, depth);
         const int read = element<along_k>(reinterpret_cast<const char *>(tile), first, eights, fours);
-        std::printf("%d %d\n", read, tile_offset<along_k>(eights * 8 + g, depth ^ fours * 2));
+        std::printf("%d %d\n", read, tile_offset<along_k>(eights * 8 + group, depth ^ fours * 2));
       }
 }
 

@@ -20,21 +20,23 @@ inline REAL __shfl_xor_sync(unsigned, REAL value, unsigned distance) {
 
 #include SOURCE
 
-static unsigned blocks(unsigned count, unsigned size) { return (count + size - 1) / size; }
+static unsigned ceil_divide(unsigned dividend, unsigned divisor) { return (dividend + divisor - 1) / divisor; }
 
 #ifdef TEAM
+// Each of `parts` blocks per group of rows sums over `columns` columns; if `wide`, with loads of whole vectors.
 extern "C" void emulate_parts(const REAL *matrix, const REAL *x, REAL *partial, REAL *y, int n, int m, int wide,
                               unsigned groups, unsigned parts, int columns) {
   gridDim = {groups, parts, 1};
   launch(gridDim, {BLOCK, 1, 1}, [=] { (wide ? gemv_wide : gemv_single)(matrix, x, partial, n, m, columns); });
-  launch({blocks(n * 32, BLOCK), 1, 1}, {BLOCK, 1, 1}, [=] { add_up(partial, y, n, parts); });
+  launch({ceil_divide(n * 32, BLOCK), 1, 1}, {BLOCK, 1, 1}, [=] { add_up(partial, y, n, parts); });
 }
 #else
 extern "C" void emulate(const REAL *matrix, const REAL *x, REAL *y, REAL *transposed, int n, int m) {
 #ifdef TILE
-  launch({blocks(n, TILE) * blocks(m, TILE), 1, 1}, {TILE, STEP, 1}, [=] { transpose(matrix, transposed, n, m); });
+  launch({ceil_divide(n, TILE) * ceil_divide(m, TILE), 1, 1}, {TILE, STEP, 1},
+         [=] { transpose(matrix, transposed, n, m); });
   matrix = transposed;
 #endif
-  launch({blocks(n, BLOCK), 1, 1}, {BLOCK, 1, 1}, [=] { gemv(matrix, x, y, n, m); });
+  launch({ceil_divide(n, BLOCK), 1, 1}, {BLOCK, 1, 1}, [=] { gemv(matrix, x, y, n, m); });
 }
 #endif

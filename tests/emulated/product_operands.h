@@ -1,4 +1,4 @@
-// The operands of an emulated product, read from standard input. Every one is a separate allocation, so that the address
+// The operands of an emulated product, read from standard input. Each is a separate allocation, so that the address
 // sanitizer detects accesses outside.
 #pragma once
 #include <cstdio>

@@ -45,14 +45,14 @@ class Array(np.ndarray):
 
     def set(self, values, stream=None):
         if stream is None:
-            current().synchronize()
+            current_stream().synchronize()
             return np.copyto(self, values)
         assert not stream.capture, "CuPy refuses to copy from the host while capturing"
         stream.submit(lambda: np.copyto(self, values))
 
     def get(self, out=None, stream=None, blocking=True):
         if stream is None:
-            current().synchronize()
+            current_stream().synchronize()
             out = np.empty(self.shape, self.dtype) if out is None else out
             np.copyto(out, self)
             return out
@@ -68,12 +68,13 @@ def empty(shape, dtype):
 
 
 class Queue:
-    """Functions that run in order; those of a graph stay in the queue, to run again."""
+    """Functions that run in order, of which `done_count` have run; those of a graph stay, to run again."""
 
     def __init__(self, is_graph):
         self.is_graph, self.work, self.done_count = is_graph, [], 0
 
     def run_until(self, end):
+        """Run the functions before the position `end`."""
         while self.done_count < end:
             work = self.work[self.done_count]
             if not self.is_graph:
@@ -99,7 +100,7 @@ class Event:
         self.queue, self.end = Queue(is_graph=False), 0
 
     def record(self, stream=None):
-        stream = stream or current()
+        stream = stream or current_stream()
         stream.submit(Stamp(self))
         self.queue = stream.capture or stream.queue
         self.end = len(self.queue.work)
@@ -124,7 +125,7 @@ class ThreadState(threading.local):
         self.streams, self.gpus = [], [0]
 
 
-def current():
+def current_stream():
     """The current stream of a thread."""
     return (thread_state.streams or [default_stream])[-1]
 
@@ -201,7 +202,7 @@ class Graph:
         assert is_complete, "CUDA refuses a graph with work for which its first stream doesn't wait"
 
     def launch(self):
-        current().submit(self.run)
+        current_stream().submit(self.run)
 
 
 default_stream = Stream(non_blocking=True)
@@ -215,18 +216,18 @@ def synchronize(gpu):
     """Run all streams of a GPU in random order, since CUDA defines no order among them."""
     with streams_lock:
         random_generator.shuffle(shuffled_streams)
-        on_gpu = [stream for stream in shuffled_streams if stream.gpu == gpu]
-    for stream in on_gpu:
+        streams_of_gpu = [stream for stream in shuffled_streams if stream.gpu == gpu]
+    for stream in streams_of_gpu:
         stream.synchronize()
 
 
 NCCL_TYPES = {7: ctypes.c_float, 8: ctypes.c_double}
 UNIQUE_ID = "the only communicator"
-message_group = None
+message_group = None  # within ncclGroupStart and ncclGroupEnd, a list of (stream, function that begins a message)
 
 
-def array_at(pointer, count, kind):
-    return np.ctypeslib.as_array((NCCL_TYPES[kind] * count).from_address(pointer))
+def array_at(pointer, count, nccl_type):
+    return np.ctypeslib.as_array((NCCL_TYPES[nccl_type] * count).from_address(pointer))
 
 
 class NcclCommunicator:
@@ -243,14 +244,14 @@ class NcclCommunicator:
         else:
             message_group.append((stream, begin))
 
-    def send(self, pointer, count, kind, peer, stream):
-        self.submit(stream, lambda: self.world.Isend(array_at(pointer, count, kind), peer))
+    def send(self, pointer, count, nccl_type, peer, stream):
+        self.submit(stream, lambda: self.world.Isend(array_at(pointer, count, nccl_type), peer))
 
-    def recv(self, pointer, count, kind, peer, stream):
-        self.submit(stream, lambda: self.world.Irecv(array_at(pointer, count, kind), peer))
+    def recv(self, pointer, count, nccl_type, peer, stream):
+        self.submit(stream, lambda: self.world.Irecv(array_at(pointer, count, nccl_type), peer))
 
-    def bcast(self, pointer, count, kind, root, stream):
-        self.submit(stream, lambda: self.world.Ibcast(array_at(pointer, count, kind), root))
+    def bcast(self, pointer, count, nccl_type, root, stream):
+        self.submit(stream, lambda: self.world.Ibcast(array_at(pointer, count, nccl_type), root))
 
 
 def group_start():
@@ -277,7 +278,7 @@ def matmul(a, b, out):
             pass
         np.matmul(a, b, out=out)
 
-    current().submit(work)
+    current_stream().submit(work)
 
 
 def launch(*arguments, **options):
@@ -294,10 +295,10 @@ def RawModule(path, enable_cooperative_groups=False):
 
 
 def make_product(matrix, x, y):
-    return lambda: current().submit(lambda: matrix.dot(x, out=y))
+    return lambda: current_stream().submit(lambda: matrix.dot(x, out=y))
 
 
-def count():
+def gpu_count():
     """The number of visible GPUs; a rank sees its GPU only."""
     if FAULT == "driver":
         raise CUDARuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
@@ -323,7 +324,7 @@ nccl.get_unique_id = lambda: UNIQUE_ID
 nccl.NcclCommunicator, nccl.groupStart, nccl.groupEnd = NcclCommunicator, group_start, group_end
 
 cuda = ModuleType("cupy.cuda")
-cuda.nccl, cuda.Stream, cuda.Event, cuda.get_current_stream = nccl, Stream, Event, current
+cuda.nccl, cuda.Stream, cuda.Event, cuda.get_current_stream = nccl, Stream, Event, current_stream
 cuda.get_elapsed_time = lambda start, end: 1e3 * (end.seconds - start.seconds)
 
 
@@ -332,7 +333,7 @@ class Device:
 
     def __init__(self, number=None):
         self.id = thread_state.gpus[-1] if number is None else number
-        assert self.id in range(count()), "CUDA refuses a GPU that isn't visible"
+        assert self.id in range(gpu_count()), "CUDA refuses a GPU that isn't visible"
 
     def __enter__(self):
         thread_state.gpus.append(self.id)
@@ -355,7 +356,7 @@ def lock_pages(address, size, flags):
 
 locked_pages = set()
 cuda.Device = Device
-cuda.runtime = SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=count, memcpyAsync=memcpy)
+cuda.runtime = SimpleNamespace(CUDARuntimeError=CUDARuntimeError, getDeviceCount=gpu_count, memcpyAsync=memcpy)
 cuda.runtime.memcpyHostToDevice, cuda.runtime.memcpyDeviceToHost = 1, 2
 cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = device_properties, bus_id
 cuda.runtime.memGetInfo = lambda: (FREE_BYTES, TOTAL_BYTES)

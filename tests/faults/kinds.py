@@ -40,10 +40,10 @@ class Trial:
     kind: str = ""
     log: list = field(default_factory=list)
     outcomes: list = field(default_factory=list)
-    may_print_traceback: bool = False  # a traceback is no mistake: Python itself may run out of memory
-    damaged: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
-    # A run may end without a message: its head, Snakemake's main process, was killed or interrupted.
-    is_killed: bool = False
+    may_print_traceback: bool = False  # since Python itself may run out of memory
+    damaged_contents: dict = field(default_factory=dict)  # {path: contents} of the files that were damaged
+    # Whether a run may end without a message, because its head, Snakemake's main process, was killed or interrupted.
+    may_be_silent: bool = False
     clean_up: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # mounts, servers
     changed_records: set = field(default_factory=set)  # records that needn't stay as they were
 
@@ -137,7 +137,7 @@ def interrupt(trial):
     if process := wait_for_process(trial, head, ()):
         trial.say("pressed Ctrl-C")
         (os.killpg if trial.random.random() < 0.5 else os.kill)(process.pid, signal.SIGINT)
-    trial.is_killed = True
+    trial.may_be_silent = True
     trial.outcomes.append(small_study.finish(trial.study, head))
 
 
@@ -156,7 +156,7 @@ def send_signal(trial, role, signum, later_signal=None):
         if process:
             trial.say(f"sent {signum.name} to {role}: {small_study.command_of(process)[:90]}")
             process.send_signal(signum)
-            trial.is_killed = role == "the head" and not later_signal
+            trial.may_be_silent = role == "the head" and not later_signal
         if process and later_signal:
             time.sleep(trial.random.uniform(0.2, 4))
             process.send_signal(later_signal)
@@ -226,7 +226,7 @@ def damage(trial, path):
     elif change == "lengthened":
         contents += trial.random.randbytes(40)
     path.write_bytes(contents)
-    trial.damaged[path] = bytes(contents)
+    trial.damaged_contents[path] = bytes(contents)
     keeps_time = trial.random.random() < 0.5
     if keeps_time:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -234,7 +234,7 @@ def damage(trial, path):
     trial.say(f"{change} {name} at byte {position} of {before.st_size}, its time {'kept' if keeps_time else 'new'}")
 
 
-def damage_between(trial):
+def damage_between_runs(trial):
     """Damage a file between two runs."""
     file_kind = trial.random.choice(sorted(FILES))
     if file_kind in READING_DELETIONS and trial.random.random() < 0.7:
@@ -263,7 +263,7 @@ def damage_configuration(trial, path):
             path.write_bytes(b"")
 
 
-def damage_during(trial):
+def damage_during_run(trial):
     """Damage a file while a run goes on."""
     trial.changed_records |= set(small_study.valid_records(trial.study)[0])
     delete_results(trial, count=3)
@@ -277,18 +277,18 @@ def damage_during(trial):
 
 def mount(trial, *words):
     """Mount something until the trial ends; returns whether that is possible."""
-    done = subprocess.run(["mount", *words], capture_output=True)
-    if not done.returncode:
+    result = subprocess.run(["mount", *words], capture_output=True)
+    if not result.returncode:
         trial.clean_up.callback(subprocess.run, ["umount", "--lazy", words[-1]], capture_output=True)
-    return not done.returncode
+    return not result.returncode
 
 
-def full_disk(trial):
+def fill_disk(trial):
     """A disk with a few free kilobytes or, if none may be mounted, a limit on the size of files."""
     disk = trial.folder.parent / "disk"
     disk.mkdir()
     if not mount(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):
-        small_files(trial)
+        limit_file_sizes(trial)
         return
     home = trial.folder
     shutil.move(home, disk)
@@ -305,7 +305,7 @@ def full_disk(trial):
     filler.unlink()
 
 
-def small_files(trial):
+def limit_file_sizes(trial):
     """No file of a run may grow beyond some kilobytes (RLIMIT_FSIZE)."""
     delete_results(trial, count=4)
     max_bytes = trial.random.choice([0, 512, 4096, 20_000])
@@ -317,7 +317,7 @@ def small_files(trial):
     trial.outcomes.append(small_study.finish(trial.study, head))
 
 
-def read_only(trial):
+def forbid_writing(trial):
     """A folder in which nothing may be written."""
     names = ["results", "results/records", "results/tables", "results/figures", "results/cache", ".snakemake"]
     folder = trial.folder / trial.random.choice(names)
@@ -365,7 +365,7 @@ def redirect(handler):
     handler.end_headers()
 
 
-def mirror(trial):
+def break_mirror(trial):
     """A mirror that is dead or lies; in half of the trials, a sound one follows it."""
     answer_kind = trial.random.choice(["is dead", *sorted(ANSWERS)])
     delete_results(trial, "the data")
@@ -396,7 +396,7 @@ def mirror(trial):
         trial.outcomes[0].text += "\nFAULT: the second mirror wasn't used"
 
 
-def git(trial):
+def break_git(trial):
     """A git that is slow, hangs, fails or talks nonsense, and sources that are changed or aren't."""
     behaviour = trial.random.choice(["sleep 2", "sleep 12", "exec sleep 300", "exit 128", "echo nonsense; exit 0"])
     delete_results(trial, "a record of BLAS")
@@ -422,7 +422,7 @@ def git(trial):
         subprocess.run(["git", "-C", trial.folder, "checkout", "--quiet", "."], check=True)
 
 
-def clock(trial):
+def shift_clock(trial):
     """A clock that was set back or forward: for a run, or for the times of files that were written before."""
     shift = trial.random.choice([-YEAR, -3600, -5, 5, 3600, YEAR])
     delete_results(trial, count=2)
@@ -432,16 +432,16 @@ def clock(trial):
         trial.run(variables={"PYTHONPATH": f"{SHIFTED_CLOCK}{os.pathsep}{path}", "FAULT_CLOCK": str(shift)})
     else:
         paths = trial.files("results/**/*", ".snakemake/**/*", "src/**/*.py")
-        share = trial.random.choice([0.1, 1.0])
-        trial.say(f"the times of {share:.0%} of the files are {shift} s off")
+        fraction = trial.random.choice([0.1, 1.0])
+        trial.say(f"the times of {fraction:.0%} of the files are {shift} s off")
         for path in paths:
-            if trial.random.random() < share:
+            if trial.random.random() < fraction:
                 shifted_time = path.stat().st_mtime + shift
                 os.utime(path, (shifted_time, shifted_time))
     trial.changed_records |= set(small_study.valid_records(trial.study)[0])
 
 
-def memory(trial):
+def limit_memory(trial):
     """A job, a worker or a rank whose memory may grow by at most 64 MiB (RLIMIT_AS)."""
     role = trial.random.choice(["a job", "a worker", "a rank"])
     words, deletion = ROLES[role]
@@ -457,7 +457,7 @@ def memory(trial):
     trial.outcomes.append(small_study.finish(trial.study, head))
 
 
-def stale_lock(trial):
+def leave_stale_lock(trial):
     """A lock that a dead run has left."""
     delete_results(trial, count=2)
     host = trial.random.choice(["", "another-host", os.uname().nodename])
@@ -478,7 +478,7 @@ def stale_lock(trial):
             path.write_text("12345", encoding="utf-8")
 
 
-def second_run(trial):
+def start_second_run(trial):
     """Two runs of one folder at a time: one of them does all, the other one says that it can't."""
     delete_results(trial, count=3)
     first = small_study.start(trial.study)
@@ -503,15 +503,15 @@ KINDS = {
     "kill": (kill, 26),
     "interrupt": (interrupt, 4),
     "stop": (stop, 8),
-    "damage between runs": (damage_between, 34),
-    "damage during a run": (damage_during, 12),
-    "full disk": (full_disk, 10),
-    "small files": (small_files, 4),
-    "read-only folder": (read_only, 6),
-    "mirror": (mirror, 10),
-    "git": (git, 6),
-    "clock": (clock, 8),
-    "memory": (memory, 6),
-    "stale lock": (stale_lock, 6),
-    "two runs": (second_run, 4),
+    "damage between runs": (damage_between_runs, 34),
+    "damage during a run": (damage_during_run, 12),
+    "full disk": (fill_disk, 10),
+    "small files": (limit_file_sizes, 4),
+    "read-only folder": (forbid_writing, 6),
+    "mirror": (break_mirror, 10),
+    "git": (break_git, 6),
+    "clock": (shift_clock, 8),
+    "memory": (limit_memory, 6),
+    "stale lock": (leave_stale_lock, 6),
+    "two runs": (start_second_run, 4),
 }

@@ -41,14 +41,14 @@ def draw(seed, number):
 def run_trial(base, seed, number, folder):
     """Put a fault into a copy of the study; (verdict, kind, what was done, what is wrong, seconds).
 
-    The verdict is "failed" if anything is wrong, "said" if a run ended with an error message, else "held".
+    The verdict is "failed" if anything is wrong, "reported" if a run ended with an error message, else "held".
     """
     folder = Path(folder, f"fault-{seed}-{number}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     generator, kind = draw(seed, number)
     trial = kinds.Trial(number, seed, base.copy(folder), base, generator, kind)
-    began, records_before = time.monotonic(), small_study.valid_records(trial.study)[0]
+    start, records_before = time.monotonic(), small_study.valid_records(trial.study)[0]
     with trial.clean_up:
         try:
             kinds.KINDS[kind][0](trial)
@@ -57,22 +57,24 @@ def run_trial(base, seed, number, folder):
             complaints = [f"{type(error).__name__}: {error}"]
         logs = "\n\n".join(f"--- {outcome.status}\n{outcome.text}" for outcome in trial.outcomes)
         (folder / "log.txt").write_text("\n".join([kind, *trial.log, "", *complaints, logs]), encoding="utf-8")
-    verdict = "failed" if complaints else "said" if any(outcome.status for outcome in trial.outcomes) else "held"
+    verdict = "failed" if complaints else "reported" if any(outcome.status for outcome in trial.outcomes) else "held"
     if not complaints:
         shutil.rmtree(folder, ignore_errors=True)
-    return verdict, kind, trial.log, complaints, time.monotonic() - began
+    return verdict, kind, trial.log, complaints, time.monotonic() - start
 
 
 def check_trial(trial, records_before):
     """What is wrong after a fault, as texts: with its own run, with what that left, and with the runs that follow."""
     complaints = [f"{line} outlived its run" for line in small_study.end_remaining_processes(trial.folder)]
     complaints += lost_records(trial, records_before)
-    first = len(trial.outcomes)
+    runs_of_fault = len(trial.outcomes)
     complete(trial)
     read_damaged_files(trial)
     for number, outcome in enumerate(trial.outcomes):
-        is_faulty = number < first
-        complaints += mistakes_of_run(outcome, is_faulty and trial.is_killed, is_faulty and trial.may_print_traceback)
+        is_faulty = number < runs_of_fault
+        complaints += mistakes_of_run(
+            outcome, is_faulty and trial.may_be_silent, is_faulty and trial.may_print_traceback
+        )
     if trial.outcomes[-1].status:
         return [*complaints, "the study doesn't complete"]
     return complaints + lost_records(trial, records_before) + small_study.differences(trial.study, trial.base)
@@ -94,7 +96,7 @@ def read_damaged_files(trial):
 
 def is_damaged(trial, path):
     """Whether a file still has the contents that the fault gave it."""
-    return path in trial.damaged and path.read_bytes() == trial.damaged[path]
+    return path in trial.damaged_contents and path.read_bytes() == trial.damaged_contents[path]
 
 
 def complete(trial):
@@ -114,7 +116,7 @@ def complete(trial):
 def mistakes_of_run(outcome, may_be_silent, may_print_traceback):
     """What is wrong with what a run printed. `may_be_silent`: it may end without an error message."""
     mistakes = [line for line in outcome.text.splitlines() if line.startswith("FAULT: ")]
-    if outcome.hung:
+    if outcome.is_hung:
         mistakes.append(f"a run hung for {small_study.RUN_TIMEOUT} s")
     if "Traceback (most recent call last)" in outcome.text and not (
         may_print_traceback or is_snakemake_traceback(outcome.text)
@@ -145,7 +147,7 @@ def lost_records(trial, records_before):
 
 def report(number, result, out=sys.stdout):
     verdict, kind, log, complaints, seconds = result
-    print(f"{number:5} {verdict:7} {kind:20} {seconds:4.0f} s  {'; '.join(log)}", file=out, flush=True)
+    print(f"{number:5} {verdict:8} {kind:20} {seconds:4.0f} s  {'; '.join(log)}", file=out, flush=True)
     for complaint in complaints:
         print(f"{'':14}! {complaint}", file=out, flush=True)
 
@@ -153,13 +155,13 @@ def report(number, result, out=sys.stdout):
 def summary(results):
     """Counts by kind of fault."""
     counts = Counter((kind, verdict) for verdict, kind, *_ in results)
-    yield f"{'':22}{'held':>6}{'said':>6}{'failed':>8}"
+    yield f"{'':22}{'held':>6}{'reported':>10}{'failed':>8}"
     for kind in kinds.KINDS:
-        row = [counts[kind, verdict] for verdict in ("held", "said", "failed")]
+        row = [counts[kind, verdict] for verdict in ("held", "reported", "failed")]
         if any(row):
-            yield f"{kind:22}{row[0]:6}{row[1]:6}{row[2]:8}"
+            yield f"{kind:22}{row[0]:6}{row[1]:10}{row[2]:8}"
     total = Counter(verdict for verdict, *_ in results)
-    yield f"{'all':22}{total['held']:6}{total['said']:6}{total['failed']:8}"
+    yield f"{'all':22}{total['held']:6}{total['reported']:10}{total['failed']:8}"
 
 
 def end_all_and_exit(folder, *_):

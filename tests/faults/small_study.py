@@ -51,7 +51,7 @@ class Outcome:
 
     text: str
     status: int
-    hung: bool = False
+    is_hung: bool = False
 
 
 def make(folder):
@@ -65,7 +65,7 @@ def make(folder):
     ranks = {"on_ranks": {"ranks": 2, "threads": 1, "fault": "none"}}
     study.add_training().add("small", variants | ranks, sizes=sizes)
     study.config["experiments"]["mlp_accuracy"]["sizes"]["source"] = "mnist"
-    commit(study.folder)
+    commit_sources(study.folder)
     # Another machine's training is published before this one's is measured.
     config = study.config
     training_alone = config["experiments"] | {"small": None}
@@ -86,7 +86,7 @@ def reopen(folder):
 def run_without_fault(study, config, targets):
     """Run the study with a configuration. Raises RuntimeError where that fails."""
     study.config = config
-    outcome = run(study, targets, limit=4 * RUN_TIMEOUT)
+    outcome = run(study, targets, timeout=4 * RUN_TIMEOUT)
     if outcome.status:
         raise RuntimeError(f"The study doesn't run without a fault:\n{outcome.text}")
 
@@ -103,20 +103,20 @@ def use_local_mirror(study):
     digits_folder, archives = study.folder / "digits", study.folder / "mirror"
     digits.write(digits_folder)
     archives.mkdir()
-    sums = {}
+    expected_files = {}
     for name in dataset.FILES:
         contents = (digits_folder / name).read_bytes()
-        sums[name] = len(contents), hashlib.sha256(contents).hexdigest()
+        expected_files[name] = len(contents), hashlib.sha256(contents).hexdigest()
         (archives / f"{name}.gz").write_bytes(gzip.compress(contents, mtime=0))
     shutil.rmtree(digits_folder)
     module = study.folder / "src/ladder/data/mnist.py"
     head, _, tail = module.read_text(encoding="utf-8").partition("EXPECTED_FILES = {")
-    table = "".join(f"    {name!r}: ExpectedFile{sum},\n" for name, sum in sums.items())
+    table = "".join(f"    {name!r}: ExpectedFile{expected_file},\n" for name, expected_file in expected_files.items())
     module.write_text(f"{head}EXPECTED_FILES = {{\n{table}}}{tail.partition('}')[2]}", encoding="utf-8")
     study.config |= {"mnist_mirror": "mirror", "mirrors": []}
 
 
-def commit(folder):
+def commit_sources(folder):
     """Make a repository of the study's sources."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8")
     (folder / ".gitignore").write_text(ignored + "/study.yaml\n/mirror/\n/results/\n", encoding="utf-8")
@@ -148,21 +148,21 @@ def start(study, targets=TARGETS, variables=None, prepare=None):
     return process
 
 
-def finish(study, process, limit=RUN_TIMEOUT):
+def finish(study, process, timeout=RUN_TIMEOUT):
     """Wait for a started run; the Outcome. What outlasts the limit is ended with all that it has started."""
     try:
-        process.wait(limit)
-        hung = False
+        process.wait(timeout)
+        is_hung = False
     except subprocess.TimeoutExpired:
-        hung = True
+        is_hung = True
         end_all([psutil.Process(process.pid), *processes_in(study.folder)])
         process.wait()
     process.reader.join(END_TIMEOUT)  # what outlives the run may hold the pipe
-    return Outcome(b"".join(process.printed).decode(errors="replace"), process.returncode, hung)
+    return Outcome(b"".join(process.printed).decode(errors="replace"), process.returncode, is_hung)
 
 
-def run(study, targets=TARGETS, variables=None, limit=RUN_TIMEOUT, prepare=None):
-    return finish(study, start(study, targets, variables, prepare), limit)
+def run(study, targets=TARGETS, variables=None, timeout=RUN_TIMEOUT, prepare=None):
+    return finish(study, start(study, targets, variables, prepare), timeout)
 
 
 def processes_in(folder):
@@ -205,7 +205,7 @@ def end_all(processes):
 
 def valid_records(study):
     """{path: (bytes, when it was measured)} of the study's sound records, and {path: what is wrong} of the others."""
-    records, refused = {}, {}
+    records, refusals = {}, {}
     for path in sorted((study.folder / "results/records").rglob("*.json")):
         name = str(path.relative_to(study.folder))
         try:
@@ -213,12 +213,12 @@ def valid_records(study):
             if name != record.path_of(
                 document["machine"], "/".join(document[key] for key in ("workload", "variant", "case"))
             ):
-                refused[name] = "is that of another case"
+                refusals[name] = "is that of another case"
                 continue
             records[name] = path.read_bytes(), document["started"]
         except LadderError as error:
-            refused[name] = str(error)
-    return records, refused
+            refusals[name] = str(error)
+    return records, refusals
 
 
 def deterministic_digests(folder):
@@ -232,10 +232,10 @@ def deterministic_digests(folder):
 
 def differences(study, base):
     """What is wrong with a study that has completed, compared with the one without faults: a list of texts."""
-    records, refused = valid_records(study)
+    records, refusals = valid_records(study)
     base_records, _ = valid_records(base)
-    complaints = [f"{name} is there, but not sound: {why}" for name, why in refused.items()]
-    complaints += [f"{name} is missing" for name in base_records.keys() - records.keys() - refused.keys()]
+    complaints = [f"{name} is there, but not sound: {refusal}" for name, refusal in refusals.items()]
+    complaints += [f"{name} is missing" for name in base_records.keys() - records.keys() - refusals.keys()]
     complaints += [f"{name} came out of nowhere" for name in records.keys() - base_records.keys()]
     for name, (contents, started) in records.items():
         if name in base_records and started == base_records[name][1] and contents != base_records[name][0]:
@@ -252,16 +252,16 @@ def differences(study, base):
 def wrong_tables(study):
     """The tables whose samples aren't those of the records that are there."""
     plans = [path.stem for path in (study.folder / "results/plans").glob("*.json")]
-    expected = {f"tables/{name}/samples.csv": sorted(samples_of(study, name)) for name in plans}
+    expected = {f"tables/{name}/samples.csv": sorted(expected_samples(study, name)) for name in plans}
     expected["table.csv"] = sorted(sample for samples in expected.values() for sample in samples)
     return [
         f"results/{name} doesn't hold the samples of the records"
         for name, samples in expected.items()
-        if sorted(samples_in(study.folder / "results" / name)) != samples
+        if sorted(samples_in_table(study.folder / "results" / name)) != samples
     ]
 
 
-def samples_of(study, experiment):
+def expected_samples(study, experiment):
     """(machine, seconds) of all whole calls in the records of an experiment's plan, and in what is published of it."""
     plan = json.loads((study.folder / f"results/plans/{experiment}.json").read_text(encoding="utf-8"))
     keys = {case["key"] for case in plan["cases"]}
@@ -275,7 +275,7 @@ def samples_of(study, experiment):
         yield from ((f"{machine} (published)", seconds) for machine, seconds in calls)
 
 
-def samples_in(path):
+def samples_in_table(path):
     with path.open(encoding="utf-8", newline="") as file:
         yield from whole_calls(csv.DictReader(file))
 
@@ -287,19 +287,19 @@ def whole_calls(rows):
 
 def wrong_numbers(study, base):
     """A complaint about numbers that differ; those that depend on times count only if no case was measured again."""
-    numbers, base_numbers = (macros(each_study.folder / "results/numbers.tex") for each_study in (study, base))
-    has_same_records = times(study) == times(base)
+    numbers, base_numbers = (number_macros(each_study.folder / "results/numbers.tex") for each_study in (study, base))
+    has_same_records = start_times(study) == start_times(base)
     names = [name for name in numbers.keys() | base_numbers.keys() if has_same_records or name.startswith("study/")]
     differ = sorted(name for name in names if numbers.get(name) != base_numbers.get(name))
     return [f"results/numbers.tex has other values of {', '.join(differ[:5])}"] if differ else []
 
 
-def times(study):
+def start_times(study):
     """When each record of a study was measured."""
     return {name: started for name, (_, started) in valid_records(study)[0].items()}
 
 
-def macros(path):
+def number_macros(path):
     """{name: LaTeX} of the numbers in a file of `\\defineresult` lines."""
     return dict(re.findall(r"^\\defineresult\{([^}]+)\}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE))
 

@@ -60,12 +60,12 @@ def simulated_workers(monkeypatch):
 
     class SimulatedWorker:
         def __init__(self, case, protocol, *arguments):
-            self.case, self.count = case, protocol["samples"]
+            self.case, self.sample_count = case, protocol["samples"]
 
         def go(self, variables=None):
             measurements.append(self)
             seconds = 2e-3 if self.case.variant == "slower_blas" else 1e-3
-            samples = list(seconds * generator.uniform(0.98, 1.02) * generator.uniform(0.99, 1.01, self.count))
+            samples = list(seconds * generator.uniform(0.98, 1.02) * generator.uniform(0.99, 1.01, self.sample_count))
             return {"samples": samples, "system": conditions(self.case, len(measurements))}
 
         def wait_ready(self):

@@ -93,8 +93,8 @@ def test_facts_are_in_record_and_table_and_determine_the_cost():
     result = record.read(path)
     assert [process["facts"] for process in result["processes"]] == [{"steps": 7, "least": 70}]
     assert (result["cost"]["flops"], result["cost"]["bytes"]) == (7, 75)
-    planned = {"key": case.key, "machine": "here", "left_out": None, "sources": result["sources"]}
-    collect.collect({"experiment": "one", "cases": [planned]}, "tables")
+    plan_case = {"key": case.key, "machine": "here", "left_out": None, "sources": result["sources"]}
+    collect.collect({"experiment": "one", "cases": [plan_case]}, "tables")
     samples = table_files.load("tables")["samples"]
     assert set(zip(samples["steps"], samples["least"], samples["flops"], strict=True)) == {(7, 70, 7)}
     assert samples["steps"].dtype == np.int64
@@ -109,17 +109,19 @@ def test_the_cost_uses_the_minimum_of_each_fact():
 
 
 def test_generated_inputs_are_never_staged_and_change_every_round(monkeypatch):
-    staged, generated = [], []
+    staged_names, generated_rounds = [], []
     workload, staging = workloads.load("finding"), HOST.staging_arrays
     generate = workload.generate
-    monkeypatch.setattr(HOST, "staging_arrays", lambda arrays, pinned: staged.extend(arrays) or staging(arrays))
-    monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged.extend(arrays) or [])
+    monkeypatch.setattr(HOST, "staging_arrays", lambda arrays, pinned: staged_names.extend(arrays) or staging(arrays))
+    monkeypatch.setattr(HOST, "transfers", lambda arrays, problem: staged_names.extend(arrays) or [])
     monkeypatch.setattr(HOST, "require_threads", lambda *arguments: None)  # this process may have any number of threads
-    monkeypatch.setattr(workload, "generate", lambda *arguments: generated.append(arguments[1]) or generate(*arguments))
+    monkeypatch.setattr(
+        workload, "generate", lambda *arguments: generated_rounds.append(arguments[1]) or generate(*arguments)
+    )
     job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)
     result = worker.run_case(case_of(), workload, workloads.load_variant("finding", "numpy"), job)
-    assert set(staged) == {"small"}
-    assert generated == [0, 1]  # before the set-up, and for the second round
+    assert set(staged_names) == {"small"}
+    assert generated_rounds == [0, 1]  # before the set-up, and for the second round
     assert result["facts"] == {"steps": 7, "least": 70}
 
 

@@ -19,16 +19,18 @@ def device(monkeypatch, tmp_path):
     """A function that creates a stand-in for a device; a case is any object with the attribute `device`."""
     monkeypatch.setattr(devices, "of", lambda case: case.device)
 
-    def create(shares, lease=lambda count: contextlib.nullcontext({})):
-        return SimpleNamespace(SHARES_MACHINE=shares, lease=lease)
+    def create(shares_machine, lease=lambda count: contextlib.nullcontext({})):
+        return SimpleNamespace(SHARES_MACHINE=shares_machine, lease=lease)
 
     return create
 
 
-@pytest.mark.parametrize(("device_shares", "shared"), [([True, True], True), ([True, False], False), ([False], False)])
-def test_the_machine_is_shared_only_if_every_device_shares_it(device, device_shares, shared):
-    context = contextlib.nullcontext() if shared else pytest.raises(BlockingIOError)
-    cases = [SimpleNamespace(device=device(shares)) for shares in device_shares]
+@pytest.mark.parametrize(
+    ("devices_share", "is_shared"), [([True, True], True), ([True, False], False), ([False], False)]
+)
+def test_the_machine_is_shared_only_if_every_device_shares_it(device, devices_share, is_shared):
+    context = contextlib.nullcontext() if is_shared else pytest.raises(BlockingIOError)
+    cases = [SimpleNamespace(device=device(shares)) for shares in devices_share]
     (descriptor,) = locks.open_machine_lock("timing")
     with leases.hold_machine(*cases), context:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -41,12 +43,12 @@ def test_the_machine_is_shared_if_the_protocol_says_so(device):
 
 
 @pytest.mark.parametrize(
-    ("device", "shares"), [("host", False), ("mpi", False), ("offload", False), ("cuda", True), ("mpi_cuda", False)]
+    ("device", "is_shared"), [("host", False), ("mpi", False), ("offload", False), ("cuda", True), ("mpi_cuda", False)]
 )
-def test_only_a_case_on_one_gpu_shares_the_machine(monkeypatch, device, shares):
+def test_only_a_case_on_one_gpu_shares_the_machine(monkeypatch, device, is_shared):
     """Work and messages of the host use its cores and memory, which would disturb other timings."""
     monkeypatch.setattr(devices, "of", devices.load)
-    with leases.hold_machine(device), pytest.raises(BlockingIOError) if not shares else contextlib.nullcontext():
+    with leases.hold_machine(device), pytest.raises(BlockingIOError) if not is_shared else contextlib.nullcontext():
         (descriptor,) = locks.open_machine_lock("timing")
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 

@@ -130,8 +130,8 @@ def test_a_record_describes_its_measurement(cache):
     (process,) = document["processes"]
     assert 2 <= len(process["samples"]) <= 3
     assert process["phases"] == process["curve"] == []
-    kinds = ["product", "product, random signs", "product, whole numbers"]
-    assert [check["name"] for check in process["checks"]] == kinds
+    check_names = ["product", "product, random signs", "product, whole numbers"]
+    assert [check["name"] for check in process["checks"]] == check_names
     assert process["checks"][0]["error"] <= 1
     assert {count for name, count in process["threads"]["runtimes"].items() if name.startswith("blas")} == {1}
     assert [path.name for path in Path("out").iterdir()] == ["record.json"]
@@ -164,7 +164,7 @@ def test_processes_share_the_time_of_a_case(monkeypatch):
     assert Worker(case_of(), protocol).job["seconds"] == 4
 
 
-def result(system):
+def worker_answer(system):
     """The answer of a worker; `system` is {"system": conditions} or empty."""
     times = {"samples": [1e-3] * 3, "setup": 0.1, "first": 0.1, "check": 0.1, "total": 1.0, "compiled": 0}
     threads = {"cpus": 2, "affinity": [0, 1], "runtimes": {}}
@@ -179,7 +179,9 @@ def set_answers(monkeypatch):
     def answer(*conditions):
         remaining = iter(conditions)
         do_nothing = lambda *arguments: None  # noqa: E731
-        worker = SimpleNamespace(wait_ready=do_nothing, stop=do_nothing, go=lambda variables: result(next(remaining)))
+        worker = SimpleNamespace(
+            wait_ready=do_nothing, stop=do_nothing, go=lambda variables: worker_answer(next(remaining))
+        )
         monkeypatch.setattr(measure, "Worker", lambda *job: worker)
         return {"processes": len(conditions), "most_processes": len(conditions)}
 
@@ -342,11 +344,11 @@ def write(out, i):
     assert "The variant stopped with IndexError: index is out of bounds" in refusal_of(case_of("bounded"))
 
 
-@pytest.mark.parametrize("statement", ["setup", pytest.param("run", marks=pytest.mark.slow)])
-def test_a_long_first_call_is_named_once(monkeypatch, capsys, statement):
+@pytest.mark.parametrize("function", ["setup", pytest.param("run", marks=pytest.mark.slow)])
+def test_a_long_first_call_is_named_once(monkeypatch, capsys, function):
     monkeypatch.setattr(first_calls, "PATIENCE", 0.2)
     monkeypatch.setattr(first_calls, "reported_cases", set())
-    name = write_variant(f"slow_{statement}", **{statement: "time.sleep(0.3)"})
+    name = write_variant(f"slow_{function}", **{function: "time.sleep(0.3)"})
     measure_case(case_of(name), changes={"processes": 2, "most_processes": 2})
     sentence = f"gemm/{name} is still in its set-up or first call after 0.2 s: it compiles, computes or hangs."
     assert capsys.readouterr().err.count(sentence) == 1
@@ -420,12 +422,13 @@ def test_a_variant_may_end_its_process_or_print():
 
 @pytest.mark.parametrize(("error_name", "is_fault_of_variant"), [("ENOSPC", False), ("ENOENT", True)])
 def test_a_full_disk_is_no_fault_of_the_variant(error_name, is_fault_of_variant):
-    full = f"import errno; raise OSError(errno.{error_name}, os.strerror(errno.{error_name}))"
-    refusal = refusal_of(case_of(write_variant(error_name.lower(), setup=full)))
+    statement = f"import errno; raise OSError(errno.{error_name}, os.strerror(errno.{error_name}))"
+    refusal = refusal_of(case_of(write_variant(error_name.lower(), setup=statement)))
     assert refusal.startswith("The variant stopped with" if is_fault_of_variant else "A file can't be written: ")
 
 
 def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
+    """Ceilings of a machine: FLOP/s by precision, bytes per second of memory, and the bytes of its caches."""
     return {"flops": flops or {}, "bandwidth": bandwidth, "cache_bytes": cache, "margin": margin, "rows": []}
 
 
@@ -489,8 +492,8 @@ def test_ceilings_scale_with_gpus_ranks_and_threads(workload, variant, tuning, f
     ],
 )
 def test_a_malformed_case_is_refused(sizes, tuning, sentence):
-    full = workloads.complete("gemm", SIZES)
-    assert sentence in refusal_of(Case("gemm", "blas", sizes or full, tuning))
+    complete_sizes = workloads.complete("gemm", SIZES)
+    assert sentence in refusal_of(Case("gemm", "blas", sizes or complete_sizes, tuning))
 
 
 def test_a_worker_that_dies_while_it_waits_is_an_error():
@@ -503,8 +506,8 @@ def test_a_worker_that_dies_while_it_waits_is_an_error():
     worker.stop()
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_workers_start_together_if_the_device_allows_it(monkeypatch, together):
+@pytest.mark.parametrize("starts_together", [True, False])
+def test_workers_start_together_if_the_device_allows_it(monkeypatch, starts_together):
     events = []
 
     def create(*job):
@@ -513,10 +516,10 @@ def test_workers_start_together_if_the_device_allows_it(monkeypatch, together):
 
     monkeypatch.setattr(measure, "Worker", create)
     monkeypatch.setattr(
-        devices.load("host"), "can_start_together", lambda case, launcher, count: together and count == 3
+        devices.load("host"), "can_start_together", lambda case, launcher, count: starts_together and count == 3
     )
     with measure.start_workers(case_of(), {"processes": 3, "most_processes": 3}, None, None, None) as workers:
-        assert len(workers) == (3 if together else 1)
+        assert len(workers) == (3 if starts_together else 1)
     assert events[len(workers) :] == ["stopped"] * len(workers)
 
 
@@ -590,7 +593,7 @@ def test_a_preparation_that_ignores_new_inputs_is_detected():
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory):
+def record_text(tmp_path_factory):
     """The text of a record, measured once."""
     folder = tmp_path_factory.mktemp("record")
     with pytest.MonkeyPatch.context() as patch:
@@ -600,9 +603,9 @@ def text(tmp_path_factory):
 
 
 @pytest.fixture
-def valid_record(working_folder, text):
+def valid_record(working_folder, record_text):
     """A record in the working directory."""
-    Path("valid.json").write_text(text, encoding="utf-8")
+    Path("valid.json").write_text(record_text, encoding="utf-8")
     return record.read("valid.json")
 
 
@@ -691,14 +694,14 @@ def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(valid
 
 def test_a_record_whose_bytes_have_changed_is_refused(valid_record):
     record.write("mine.json", valid_record)
-    path, digit = Path("mine.json"), repr(valid_record["wall"])
-    text = path.read_text(encoding="utf-8")
+    path, wall_text = Path("mine.json"), repr(valid_record["wall"])
+    record_text = path.read_text(encoding="utf-8")
     assert record.read(path)["wall"] == valid_record["wall"]
-    path.write_text(text.replace(digit, repr(valid_record["wall"] * 2)), encoding="utf-8")
+    path.write_text(record_text.replace(wall_text, repr(valid_record["wall"] * 2)), encoding="utf-8")
     with pytest.raises(LadderError, match="it doesn't match its digest"):
         record.read(path)
-    without = {name: value for name, value in json.loads(text).items() if name != "digest"}
-    path.write_text(json.dumps(without), encoding="utf-8")
+    without_digest = {name: value for name, value in json.loads(record_text).items() if name != "digest"}
+    path.write_text(json.dumps(without_digest), encoding="utf-8")
     with pytest.raises(LadderError, match="it doesn't match its digest"):
         record.read(path)
 

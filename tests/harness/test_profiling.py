@@ -63,7 +63,7 @@ def programs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def stand_in(name, text):
+def install_stand_in(name, text):
     path = Path("bin", name)
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
@@ -75,7 +75,7 @@ def perf_output(cycles, instructions, cache_misses, branch_misses):
 
 
 def test_a_host_s_case_is_counted_while_it_takes_samples(monkeypatch, capsys):
-    stand_in("perf", PERF)
+    install_stand_in("perf", PERF)
     monkeypatch.setenv("COUNTS", perf_output(1000, 3000, 1, 1))
     main(["profile", *WORDS])
     lines = capsys.readouterr().out.splitlines()
@@ -85,7 +85,7 @@ def test_a_host_s_case_is_counted_while_it_takes_samples(monkeypatch, capsys):
 
 def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
     """The case is one of the host here, so that it runs without a GPU."""
-    stand_in("ncu", NCU)
+    install_stand_in("ncu", NCU)
     of_worker = environment.of_worker
     monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": OUTPUT})
     monkeypatch.setattr(profiling.devices.of(cases_of(WORDS)[0]), "CEILING_DEVICE", "cuda")
@@ -115,7 +115,7 @@ def test_a_metric_that_a_gpu_lacks_counts_as_zero():
 
 def test_counters_are_published(monkeypatch, capsys):
     """The cases are of the host here, so that they run without a GPU; a second one fails, and is named."""
-    stand_in("ncu", NCU)
+    install_stand_in("ncu", NCU)
     of_worker = environment.of_worker
     monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": OUTPUT})
     sizes = {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": "float64"}

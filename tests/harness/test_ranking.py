@@ -32,13 +32,13 @@ def working_folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def workers(monkeypatch):
-    """The simulated workers in the order of their timing; `noise` and `fail` of this fixture change what they do."""
+    """The state of simulated workers: `timed` has their cases in order; `noise`, `duration` (s), `fail` may be set."""
     state = SimpleNamespace(timed=[], noise=0.01, clock=0.0, duration=0.0, fail=lambda case, number: None)
     generator = np.random.default_rng(1)
 
     class SimulatedWorker:
         def __init__(self, case, protocol, *others):
-            self.case, self.count, self.is_prepared = case, protocol["samples"], False
+            self.case, self.sample_count, self.is_prepared = case, protocol["samples"], False
 
         def wait_ready(self):
             """Nothing to wait for: no process is started."""
@@ -61,7 +61,7 @@ def workers(monkeypatch):
             seconds = SECONDS.get(self.case.variant, 1e-3) * (1 + abs(block - 8) / 8)
             factors = generator.uniform(1 - state.noise, 1 + state.noise, 2)
             return {
-                "samples": [seconds * factors[0]] * (self.count - 1) + [seconds * factors[1]],
+                "samples": [seconds * factors[0]] * (self.sample_count - 1) + [seconds * factors[1]],
                 "checks": [{"name": "product", "error": 0.25, "bound": 1.0}],
                 "facts": {},
                 "system": {"smt": "1"},
@@ -290,11 +290,11 @@ def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsy
 
 
 def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
-    def press(case, number):
+    def press_ctrl_c(case, number):
         if number > 6:
             raise KeyboardInterrupt
 
-    workers.fail = press
+    workers.fail = press_ctrl_c
     assert run("gemm/openmp", "gemm/tiled", *WORDS, "--json", "ranked.json") == 130
     printed = capsys.readouterr().out
     assert "Interrupted: this is the ranking so far." in printed
@@ -304,11 +304,11 @@ def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
 
 
 def test_ctrl_c_names_what_was_not_measured(workers, capsys):
-    def press(case, number):
+    def press_ctrl_c(case, number):
         if case.variant == "interchanged":
             raise KeyboardInterrupt
 
-    workers.fail = press
+    workers.fail = press_ctrl_c
     assert run("gemm/openmp", "gemm/interchanged", "gemm/tiled", *WORDS) == 130
     printed = capsys.readouterr().out
     assert "1.  gemm/openmp" in printed
@@ -327,10 +327,10 @@ def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_as_right(workers, 
 
 
 def test_ctrl_c_before_any_result_is_a_sentence(workers, capsys):
-    def press(case, number):
+    def press_ctrl_c(case, number):
         raise KeyboardInterrupt
 
-    workers.fail = press
+    workers.fail = press_ctrl_c
     assert run("gemm/openmp", "gemm/tiled", *WORDS) == 130
     assert "Interrupted before any case was measured." in capsys.readouterr().out
 
@@ -387,18 +387,18 @@ def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
     printed = capsys.readouterr()
     assert printed.out.startswith(f"{within}, 2 processes each")
     assert f"Tries combinations for {float(budget.removesuffix('s')):g} s" in printed.err
-    tried = {case.tuning["block"] for case in workers.timed}
-    assert len(tried) == count
+    tried_blocks = {case.tuning["block"] for case in workers.timed}
+    assert len(tried_blocks) == count
 
 
 @pytest.mark.usefixtures("with_gpu")
 def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypatch):
     monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: True)
     monkeypatch.setattr(ranking.compilation, "note_path", lambda case: Path("missing"))
-    compiled = []
-    monkeypatch.setattr(ranking, "precompile", lambda case, protocol: compiled.append(case.tuning["block"]))
+    compiled_blocks = []
+    monkeypatch.setattr(ranking, "precompile", lambda case, protocol: compiled_blocks.append(case.tuning["block"]))
     assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=8,16,32", "--quick") == 0
-    assert set(compiled) == {8, 16, 32}
+    assert set(compiled_blocks) == {8, 16, 32}
     assert capsys.readouterr().err.count("Compiles gemm/cuda_naive") == 1
 
 

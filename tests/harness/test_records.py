@@ -33,7 +33,7 @@ def case_of(variant="cublas", dtype="float32", **tuning):
 # A measurement
 
 
-def result(number):
+def worker_answer(number):
     """The answer of the process with this number; all are different."""
     return {
         "samples": [number + 1.0, number + 1.0],
@@ -51,8 +51,8 @@ def measure_case(monkeypatch):
 
     Under `variables` it also returns the workers' variables, under `plausible` the calls of `require_plausible`.
     """
-    written, worker_variables, plausibility_calls = {}, {}, []
-    ticks, answers = itertools.count(), itertools.count()
+    written_record, worker_variables, plausibility_calls = {}, {}, []
+    ticks, answer_numbers = itertools.count(), itertools.count()
 
     class SimulatedWorker:
         def __init__(self, *job):
@@ -66,7 +66,7 @@ def measure_case(monkeypatch):
 
         def go(self, variables):
             worker_variables.update(variables)
-            return result(next(answers))
+            return worker_answer(next(answer_numbers))
 
     device = SimpleNamespace(clocks=lambda variables: [next(ticks), variables], can_start_together=lambda *job: True)
     for name, stand_in in {
@@ -87,12 +87,12 @@ def measure_case(monkeypatch):
     monkeypatch.setenv(campaigns.VARIABLE, "a-campaign")
     monkeypatch.setattr(revision, "combine", lambda before, after: f"{before}, then {after}")
     monkeypatch.setattr(measure.environment, "of_worker", lambda *job: {"OMP_NUM_THREADS": "2"})
-    monkeypatch.setattr(measure.record, "write", lambda out, record: written.update(record, out=out))
+    monkeypatch.setattr(measure.record, "write", lambda out, record: written_record.update(record, out=out))
 
     def run(case, **options):
         protocol = configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
         measure.measure(case, "there.json", protocol, "here", **options)
-        return written | {"variables": worker_variables, "plausible": plausibility_calls}
+        return written_record | {"variables": worker_variables, "plausible": plausibility_calls}
 
     return run
 
@@ -222,14 +222,14 @@ class SimulatedRun:
     """
 
     def __init__(self, monkeypatch, variant="blas", cache="warm", energy=True, cold_start=True, **tuning):
-        self.clock, self.runs, self.flush_count, self.precisions, self.pauses = 0.0, 0, 0, [], []
+        self.clock, self.run_count, self.flush_count, self.precisions, self.pauses = 0.0, 0, 0, [], []
         gemm, case = workloads.load("gemm"), case_of(variant, **tuning)
         case = Case(case.workload, case.variant, case.sizes, case.tuning, cache)
         times = SimpleNamespace(perf_counter=lambda: self.clock, monotonic=lambda: self.clock)
         monkeypatch.setattr(worker, "time", times)
         for name, stand_in in {
-            "require_threads": lambda *arguments: self.calls.append(arguments),
-            "read_threads": lambda: {"runs": self.runs},
+            "require_threads": lambda *arguments: self.required_threads.append(arguments),
+            "read_threads": lambda: {"runs": self.run_count},
             "flusher": lambda: self.flush,
             "stopwatch": self.stopwatch,
             "state": lambda run, start: {"celsius": 33.0},
@@ -237,7 +237,7 @@ class SimulatedRun:
             "transfers": lambda staged, problem: [("to device", lambda: self.spend(1e6))],
         }.items():
             monkeypatch.setattr(HOST, name, stand_in)
-        self.calls = []
+        self.required_threads = []
         stand_ins = {"fill": self.fill, "check": self.check}
         workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | stand_ins)
         job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL | {"energy": energy, "cold_start": cold_start})
@@ -267,8 +267,8 @@ class SimulatedRun:
         self.spend(100_000.0)
 
         def run():
-            self.spend(2.0**self.runs)
-            self.runs += 1
+            self.spend(2.0**self.run_count)
+            self.run_count += 1
             problem.out[...] = 1
 
         def after_run():
@@ -302,7 +302,7 @@ def test_threads_are_read_after_the_first_run_and_before_any_sample(monkeypatch)
     """A runtime may have no threads before its first parallel region."""
     simulated = SimulatedRun(monkeypatch, threads=3)
     assert simulated.result["threads"] == {"runs": 1}
-    assert simulated.calls == [(3, "blas", {"runs": 1})]
+    assert simulated.required_threads == [(3, "blas", {"runs": 1})]
 
 
 def test_the_result_has_the_state_and_if_requested_the_energy(monkeypatch):

@@ -140,16 +140,16 @@ def test_a_wrong_result_and_a_case_on_a_gpu_are_refused(known_workload):
 
 
 def test_workloads_declare_their_cases_for_every_dtype(known_workload):
-    declared = sensitivity.cases()
-    assert {item.sizes["dtype"] for item in declared if item.workload == "known"} == {"float64", "float32"}
+    declared_cases = sensitivity.cases()
+    assert {item.sizes["dtype"] for item in declared_cases if item.workload == "known"} == {"float64", "float32"}
     assert {"gemm", "gemv", "stream", "mlp", "backprop", "descent", "tconv", "dcgan"} <= {
-        item.workload for item in declared
+        item.workload for item in declared_cases
     }
-    for item in declared:
+    for item in declared_cases:
         soundness.require_sound(item)
     first = sensitivity.cases("first")
     assert all(item.sizes["dtype"] == workloads.load(item.workload).SIZES["dtype"][0] for item in first)
-    assert {item.workload for item in first} == {item.workload for item in declared}
+    assert {item.workload for item in first} == {item.workload for item in declared_cases}
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ RUNTIME = "blas"
 
 def setup(problem, *, threads: int):
     rows = problem.a.shape[0] // 4 * 4
-    {early}
+    {setup_statement}
 
     def run():
         np.matmul(problem.a[:rows], problem.b, out=problem.out[:rows])
@@ -37,8 +37,8 @@ def folder(monkeypatch, tmp_path):
     return tmp_path / "mine/gemm"
 
 
-def write(folder, limits="", early="", name="rest"):
-    (folder / f"{name}.py").write_text(VARIANT.format(limits=limits, early=early))
+def write(folder, limits="", setup_statement="", name="rest"):
+    (folder / f"{name}.py").write_text(VARIANT.format(limits=limits, setup_statement=setup_statement))
 
 
 def spot_of(*words):
@@ -75,7 +75,7 @@ def test_a_forgotten_rest_is_named_though_the_timed_size_has_none(folder, capsys
 
 
 def test_an_exception_at_the_other_sizes_is_no_end(folder, capsys):
-    write(folder, early='if problem.a.shape[0] % 2:\n        raise ValueError("m must be even")')
+    write(folder, setup_statement='if problem.a.shape[0] % 2:\n        raise ValueError("m must be even")')
     with pytest.raises(SystemExit):
         main(["run", "gemm/rest", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
     assert "m must be even" in capsys.readouterr().out

@@ -147,9 +147,9 @@ def run_train(*words):
 @pytest.mark.slow
 def test_the_verb_trains_saves_and_restarts(data, tmp_path):
     sizes, file = ",".join(f"{name}={value}" for name, value in SIZES.items()), tmp_path / "state.npz"
-    common = "--tuning", "threads=1,block=512", "--data", data
-    first = run_train("backprop", "blas", f"{sizes},epochs=1", "--save", file, *common)
-    restarted = run_train("backprop", "blas", f"{sizes},epochs=3", "--restart", file, "--save", file, *common)
+    common_options = "--tuning", "threads=1,block=512", "--data", data
+    first = run_train("backprop", "blas", f"{sizes},epochs=1", "--save", file, *common_options)
+    restarted = run_train("backprop", "blas", f"{sizes},epochs=3", "--restart", file, "--save", file, *common_options)
     assert (first.returncode, restarted.returncode) == (0, 0), first.stderr + restarted.stderr
     assert [line.partition(":")[0] for line in (first.stdout + restarted.stdout).splitlines()] == [
         f"epoch {epoch}" for epoch in (1, 2, 3)

@@ -52,9 +52,9 @@ def steps(monkeypatch):
 
         def last_answer(self):
             steps.append(("answer", self.case.variant))
-            order = measured_variants(steps)
+            timed_variants = measured_variants(steps)
             seconds = 1e-3 if self.case.variant == "blas" else 2e-3
-            times = seconds * (1 + 0.001 * len(order)) * np.ones(3)  # a drift
+            times = seconds * (1 + 0.001 * len(timed_variants)) * np.ones(3)  # a drift
             threads = {"cpus": 1, "affinity": [0], "runtimes": {}}
             return {
                 "samples": times.tolist(),
@@ -115,10 +115,10 @@ def test_the_seconds_of_each_stage_are_logged(steps, capsys):
 def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 2)
     measure("a")
-    names = [step for step, _ in steps]
+    step_names = [step for step, _ in steps]
     first, last = ["start", "prepare", "time", "check"], ["answer"]
     between = ["start", "prepare", "answer", "time", "check"]
-    assert names == [step for step in [*first, *between * 5, *last] for _ in range(2)]
+    assert step_names == [step for step in [*first, *between * 5, *last] for _ in range(2)]
 
 
 def test_a_case_that_starts_alone_waits_for_the_checks_before_it(steps, monkeypatch):
@@ -154,9 +154,9 @@ def test_a_case_whose_launcher_waits_for_others_is_alone_in_its_group(monkeypatc
 def test_a_record_names_its_campaign_and_its_host(steps):
     measure("a")
     for case in CASES:
-        content = record.read(record.path_of("here", case.key, campaigns.folder("a")))
-        assert (content["campaign"], content["host"], content["gpus"]) == ("a", identity.host_digest(), [])
-        assert len(content["processes"]) == 4
+        document = record.read(record.path_of("here", case.key, campaigns.folder("a")))
+        assert (document["campaign"], document["host"], document["gpus"]) == ("a", identity.host_digest(), [])
+        assert len(document["processes"]) == 4
 
 
 def test_a_drift_cancels_between_cases_of_the_same_turns(steps):
@@ -223,7 +223,7 @@ def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(steps):
 def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(steps):
     measure("a")
     publish("a")
-    frame = table_files.read_published("results/published/campaigns/a", "samples")
+    published_samples = table_files.read_published("results/published/campaigns/a", "samples")
     for name in ("samples", "checks"):
         old = table_files.read_published("results/published/campaigns/a", name).drop(
             columns=["campaign"], errors="ignore"
@@ -239,7 +239,7 @@ def test_cases_of_campaigns_replace_what_was_published_of_their_machine_before(s
     )
     folders = ["results/published/here", "results/published/campaigns/a"]
     assert ratio(folders).spread.campaigns == 1
-    assert len(table_files.load("tables/gemm_square")["samples"]) == len(frame)
+    assert len(table_files.load("tables/gemm_square")["samples"]) == len(published_samples)
 
 
 def test_a_record_of_another_campaign_commit_or_host_is_not_published(steps, capsys):

@@ -28,18 +28,18 @@ CASE = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5})
 )
 def test_a_worker_is_ready_and_then_executes_an_order(monkeypatch, order, function):
     job = {"workload": CASE.workload, "variant": CASE.variant, "case": CASE.slug, "fault_report": os.devnull}
-    lines, output, leased = iter([json.dumps(job), order]), io.StringIO(), {}
+    lines, output, leased_variables = iter([json.dumps(job), order]), io.StringIO(), {}
     for name in ("run_case", "run_once"):
         monkeypatch.setattr(worker, name, lambda *job, name=name: {"function": name})
     monkeypatch.setattr(HOST, "receive", lambda: next(lines))
-    monkeypatch.setattr(HOST, "set_variables", leased.update)
+    monkeypatch.setattr(HOST, "set_variables", leased_variables.update)
     monkeypatch.setattr(sys, "argv", ["worker", "host"])
     monkeypatch.setattr(sys, "stdout", output)
     worker.main()
     ready, *answers = map(json.loads, output.getvalue().splitlines())
     assert ready == {"ready": True}
     assert answers == ([{"function": function, "compiled": 0}] if function else [])
-    assert leased == ({"LEASED": "3"} if function == "run_case" else {})
+    assert leased_variables == ({"LEASED": "3"} if function == "run_case" else {})
 
 
 def test_a_variant_compiled_ahead_is_set_up_and_run_once_on_zeros():
@@ -97,9 +97,9 @@ def test_a_workload_with_state_starts_from_its_inputs_although_the_set_up_has_ch
 
         return run
 
-    stateful = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"STATEFUL": True})
+    stateful_workload = SimpleNamespace(**{name: getattr(gemm, name) for name in dir(gemm)} | {"STATEFUL": True})
     job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)
-    worker.run_case(CASE, stateful, SimpleNamespace(DEVICE="host", setup=setup), job)
+    worker.run_case(CASE, stateful_workload, SimpleNamespace(DEVICE="host", setup=setup), job)
     assert all(started)
 
 

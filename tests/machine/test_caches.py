@@ -62,11 +62,11 @@ def test_many_private_caches_may_be_the_largest_level(report_caches):
     assert caches.last_level() == 128 * MIB
 
 
-def unknown(name):
+def raise_unknown_name(name):
     raise ValueError("unrecognized configuration name")
 
 
-@pytest.mark.parametrize("library", [lambda name: 0, lambda name: -1, unknown])
+@pytest.mark.parametrize("library", [lambda name: 0, lambda name: -1, raise_unknown_name])
 def test_a_machine_that_reports_no_caches_has_default_sizes(report_caches, library):
     report_caches({}, library)
     assert (caches.last_level(), caches.largest_l2()) == (caches.DEFAULT_LAST_LEVEL, caches.DEFAULT_L2)

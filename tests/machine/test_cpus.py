@@ -10,7 +10,7 @@ import pytest
 
 from ladder.machine import caches, cpus, description
 
-INFORMATION = """processor\t: {cpu}
+CPUINFO_TEXT = """processor\t: {cpu}
 vendor_id\t: GenuineIntel
 model name\t: Intel(R) Xeon(R) CPU           E5620  @ 2.40GHz
 flags\t\t: fpu sse2 avx avx2 {flags}
@@ -27,7 +27,7 @@ def linux(monkeypatch, tmp_path):
             path = tmp_path / f"cpu{cpu}/topology/{name}"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"00000000,{mask:08x}\n")
-        for index, (level, kind, size, groups) in enumerate(
+        for index, (level, kind, size, sharing_groups) in enumerate(
             [
                 (1, "Data", "48K", 4),
                 (1, "Instruction", "32K", 4),
@@ -37,14 +37,14 @@ def linux(monkeypatch, tmp_path):
         ):
             folder = tmp_path / f"cpu{cpu}/cache/index{index}"
             folder.mkdir(parents=True)
-            values = {"level": level, "type": kind, "size": size, "shared_cpu_list": f"of {cpu % groups}"}
+            values = {"level": level, "type": kind, "size": size, "shared_cpu_list": f"of {cpu % sharing_groups}"}
             for name, value in values.items():
                 (folder / name).write_text(f"{value}\n")
     for node in range(2):
         (tmp_path / f"node{node}").mkdir()
-    information = tmp_path / "cpuinfo"
-    information.write_text(INFORMATION.format(cpu=0, flags="avx512f") + INFORMATION.format(cpu=1, flags=""))
-    monkeypatch.setattr(cpus, "CPUINFO", information)
+    cpuinfo_file = tmp_path / "cpuinfo"
+    cpuinfo_file.write_text(CPUINFO_TEXT.format(cpu=0, flags="avx512f") + CPUINFO_TEXT.format(cpu=1, flags=""))
+    monkeypatch.setattr(cpus, "CPUINFO", cpuinfo_file)
     monkeypatch.setattr(cpus, "NODES", tmp_path)
     monkeypatch.setattr(caches, "CPUS", tmp_path)
     caches.all_caches.cache_clear()
@@ -122,18 +122,18 @@ def install_program(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
-    ("information", "model", "label"),
+    ("cpuinfo_text", "model", "label"),
     [
-        (INFORMATION, "lscpu is not used on x86", "intel-xeon-e5620"),
+        (CPUINFO_TEXT, "lscpu is not used on x86", "intel-xeon-e5620"),
         ("processor\t: 0\nCPU implementer\t: 0x41\nFeatures\t: fp asimd\n", "Neoverse-V2", "neoverse-v2"),
         ("", "Neoverse-V2", "neoverse-v2"),
         ("processor\t: 0\nmodel name\t: ARMv7 rev 4\nFeatures\t: neon\n", "Cortex-A72", "cortex-a72"),
     ],
 )
 def test_a_machine_has_the_same_label_in_every_language(
-    linux, install_program, monkeypatch, language, information, model, label
+    linux, install_program, monkeypatch, language, cpuinfo_text, model, label
 ):
-    (linux / "cpuinfo").write_text(information.format(cpu=0, flags=""))
+    (linux / "cpuinfo").write_text(cpuinfo_text.format(cpu=0, flags=""))
     install_program("lscpu", LSCPU.format(model=model))
     for name in ("LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES"):
         monkeypatch.delenv(name, raising=False)

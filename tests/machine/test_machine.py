@@ -71,7 +71,7 @@ def test_the_gpus_are_those_that_this_process_may_use(fake_gpus, monkeypatch):
 
 A, B = "GPU-68cfe46b-3647-42dc-337f-afe27d4402ac", "GPU-56d1cc52-0ceb-9662-8984-4211a5478206"
 # (GPUs, values): how the driver of the GPUs A and B interprets values of CUDA_VISIBLE_DEVICES.
-READ_BY_CUDA = [
+GPUS_AND_VALUES = [
     ("AB", ["0,1", "0, 1", " 0,1", "0 ,1", "0\t,1", "0,\n1", f"{A},{B}", f"{A} ,{B}", "GPU-6,GPU-5"]),
     ("BA", ["1,0", "1a,0x", "1gpu,0gpu", "GPU-56d1cc52,GPU-68cfe46b", "GPU-56-d1cc-520ceb,GPU--6"]),
     ("B", ["01", "+1", "4294967297", "-4294967295", "1.5", "1a", "1e0", "1,,0", "1\r", "1,\u00a00", f"{B},0"]),
@@ -89,11 +89,11 @@ READ_BY_CUDA = [
 
 
 @pytest.mark.parametrize(
-    ("expected", "choice"), [(expected, choice) for expected, choices in READ_BY_CUDA for choice in choices]
+    ("expected", "value"), [(expected, value) for expected, values in GPUS_AND_VALUES for value in values]
 )
-def test_cuda_visible_devices_is_read_as_cuda_reads_it(expected, choice):
+def test_cuda_visible_devices_is_read_as_cuda_reads_it(expected, value):
     gpus = {0: {"name": "H100", "uuid": A}, 1: {"name": "H100", "uuid": B}}
-    assert nvidia.visible_gpus(gpus, choice) == [{"A": gpus[0], "B": gpus[1]}[letter] for letter in expected]
+    assert nvidia.visible_gpus(gpus, value) == [{"A": gpus[0], "B": gpus[1]}[letter] for letter in expected]
 
 
 def test_a_beginning_of_two_uuids_selects_no_gpu():

@@ -18,16 +18,16 @@ from ladder.machine import processes, programs
 MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 
 
-def start_job(tmp_path, shell):
-    """Start the shell command `shell`, in which `{}` stands for a job's command line: (the shell, its first output)."""
+def start_job(tmp_path, template):
+    """Run a shell command, a template with `{}` for a job's command line; returns the shell and its first line."""
     (tmp_path / "waiting.py").write_text(MODULE)
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{PRIVATE_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
-    line = ["bash", "-c", shell.format(f"{sys.executable} -m ladder.machine.processes waiting")]
+    line = ["bash", "-c", template.format(f"{sys.executable} -m ladder.machine.processes waiting")]
     process = subprocess.Popen(line, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
     return process, process.stdout.readline()
 
 
-def runs(pid):
+def is_running(pid):
     """Whether a process runs; one that has ended may be a zombie for seconds."""
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -38,9 +38,9 @@ def runs(pid):
 def ends_soon(pid):
     """Whether a process ends within ten seconds."""
     deadline = time.monotonic() + 10
-    while runs(pid) and time.monotonic() < deadline:
+    while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not runs(pid)
+    return not is_running(pid)
 
 
 def test_a_job_dies_with_its_run(tmp_path):
@@ -60,9 +60,9 @@ def test_a_program_may_be_between_a_run_and_its_job(tmp_path):
 
 
 def test_a_job_whose_run_has_already_died_does_nothing(tmp_path):
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    process, message = start_job(tmp_path, f"LADDER_PARENT={ended.pid} {{}} 2>&1; true")
+    ended_process = subprocess.Popen(["true"])
+    ended_process.wait()
+    process, message = start_job(tmp_path, f"LADDER_PARENT={ended_process.pid} {{}} 2>&1; true")
     with process:
         assert message.startswith("ladder: the process that started this one has ended, or LADDER_PARENT names another")
 
@@ -100,7 +100,7 @@ def test_a_module_also_runs_without_a_run(tmp_path):
         process.kill()
         process.wait()
         time.sleep(0.5)  # for a signal that shouldn't come
-        assert runs(int(pid))
+        assert is_running(int(pid))
         os.kill(int(pid), signal.SIGKILL)
 
 

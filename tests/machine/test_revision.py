@@ -15,8 +15,8 @@ GIT = shutil.which("git")
 
 def git(folder, *command):
     author = ["-c", "user.name=x", "-c", "user.email=x@y"]
-    done = subprocess.run([GIT, "-C", folder, *author, *command], check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    result = subprocess.run([GIT, "-C", folder, *author, *command], check=True, capture_output=True, text=True)
+    return result.stdout.strip()
 
 
 def write(path, text):
@@ -113,11 +113,11 @@ STATES += [configure_another_work_tree, configure_a_filter, configure_an_untrack
 STATES.append(lambda clone: mark_unchanged(clone, "--skip-worktree"))
 
 
-def edit(clone):
+def edit_source(clone):
     write(clone / "src/ladder/case.c", "another")
 
 
-def remove(clone):
+def remove_source(clone):
     (clone / "src/ladder/case.c").unlink()
 
 
@@ -141,16 +141,16 @@ def link_variants(clone):
 
 
 @pytest.mark.parametrize(
-    ("state", "change"),
+    ("set_state", "change"),
     [
-        *((state, edit) for state in STATES),
-        *((configure, change) for change in (remove, edit_workflow, add_variant, link_source, link_variants)),
+        *((state, edit_source) for state in STATES),
+        *((configure, change) for change in (remove_source, edit_workflow, add_variant, link_source, link_variants)),
     ],
 )
-def test_changed_sources_are_dirty_however_the_repository_is_configured(clone, state, change, capsys):
+def test_changed_sources_are_dirty_however_the_repository_is_configured(clone, set_state, change, capsys):
     """Neither a locked or broken index nor git's configuration hides changes."""
     expected = git(clone, "rev-parse", "HEAD")
-    state(clone)
+    set_state(clone)
     assert revision.current() == {"commit": expected, "dirty": False}
     change(clone)
     assert revision.current() == {"commit": expected, "dirty": True}
@@ -158,7 +158,7 @@ def test_changed_sources_are_dirty_however_the_repository_is_configured(clone, s
 
 
 def test_changes_that_are_staged_are_dirty(clone):
-    for change, paths in [(edit, "src"), (add_variant, ".")]:
+    for change, paths in [(edit_source, "src"), (add_variant, ".")]:
         change(clone)
         git(clone, "add", paths)
         assert revision.current()["dirty"]
@@ -177,13 +177,13 @@ def link_results(clone):
     (clone / "results").symlink_to("../elsewhere")
 
 
-def cache(clone):
+def write_caches_and_notes(clone):
     write(clone / "src/ladder/__pycache__/case.pyc", "")
     write(clone / "src/ladder.egg-info/PKG-INFO", "")
     write(clone / "notes.txt", "")
 
 
-@pytest.mark.parametrize("change", [publish, link_results, cache])
+@pytest.mark.parametrize("change", [publish, link_results, write_caches_and_notes])
 def test_outputs_of_the_project_are_not_dirty(clone, change):
     change(clone)
     assert not revision.current()["dirty"]
@@ -222,7 +222,7 @@ def remove_head(project):
 
 
 @pytest.mark.parametrize(
-    ("state", "message"),
+    ("set_state", "message"),
     [
         (lambda project: None, "is not in a git repository"),
         (put_into_outer_repository, "doesn't contain its files"),
@@ -231,8 +231,8 @@ def remove_head(project):
         (remove_head, "no commit, or has lost it"),
     ],
 )
-def test_the_commit_is_unknown_if_it_does_not_hold_the_files(project, state, message, capsys):
-    state(project)
+def test_the_commit_is_unknown_if_it_does_not_hold_the_files(project, set_state, message, capsys):
+    set_state(project)
     assert revision.current() == revision.current() == {"commit": "unknown", "dirty": True}
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
@@ -246,7 +246,7 @@ def test_a_project_that_is_tracked_in_a_larger_repository_has_its_commit(project
     write(project.parent / "beside", "changed")
     write(project.parent / "src/another.py", "")
     assert revision.current() == expected
-    edit(project)
+    edit_source(project)
     assert revision.current() == expected | {"dirty": True}
 
 
@@ -320,12 +320,12 @@ def test_a_sparse_clone_is_clean_and_lacks_no_source(clone):
     assert revision.current()["dirty"]
 
 
-def rewrite(clone):
+def rewrite_source(clone):
     """Another text of the same length, with the same modification time."""
     path = clone / "src/ladder/case.c"
-    about = path.stat()
+    file_status = path.stat()
     write(path, path.read_text().swapcase())
-    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    os.utime(path, ns=(file_status.st_atime_ns, file_status.st_mtime_ns))
 
 
 def test_jobs_need_no_git_while_nothing_has_changed(clone, monkeypatch):
@@ -338,7 +338,7 @@ def test_jobs_need_no_git_while_nothing_has_changed(clone, monkeypatch):
     assert revision.current() == expected
 
 
-@pytest.mark.parametrize("change", [edit, remove, edit_workflow, add_variant, rewrite])
+@pytest.mark.parametrize("change", [edit_source, remove_source, edit_workflow, add_variant, rewrite_source])
 def test_jobs_notice_changes_after_the_run_has_begun(clone, change, monkeypatch):
     expected, variables = revision.for_jobs()
     for name, value in variables.items():
@@ -349,7 +349,7 @@ def test_jobs_notice_changes_after_the_run_has_begun(clone, change, monkeypatch)
 
 def test_jobs_know_of_changes_before_and_while_git_is_queried(clone, monkeypatch):
     query = revision.current
-    monkeypatch.setattr(revision, "current", lambda: (query(), rewrite(clone))[0])
+    monkeypatch.setattr(revision, "current", lambda: (query(), rewrite_source(clone))[0])
     _, variables = revision.for_jobs()
     monkeypatch.setattr(revision, "current", query)
     with monkeypatch.context() as job:

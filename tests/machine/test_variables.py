@@ -9,32 +9,38 @@ from ladder.errors import LadderError
 from ladder.machine import variables
 
 # At least one variable of each family, and others that are in no family.
-DROPPED = (
+DROPPED_NAMES = (
     "NUMBA_OPT OMP_THREAD_LIMIT GOMP_CPU_AFFINITY KMP_AFFINITY OPENBLAS_CORETYPE MKL_DYNAMIC BLIS_IR_NT "
     "NPY_DISABLE_CPU_FEATURES MPICH_ASYNC_PROGRESS MPIR_CVAR_PMI_VERSION OMPI_MCA_btl UCX_TLS FI_PROVIDER HYDRA_RMK "
     "PMI_RANK PMIX_RANK CUDA_LAUNCH_BLOCKING CUBLAS_WORKSPACE_CONFIG NVIDIA_TF32_OVERRIDE CUPY_CACHE_DIR NCCL_ALGO "
     "PYTORCH_CUDA_ALLOC_CONF TORCHINDUCTOR_MAX_AUTOTUNE MALLOC_ARENA_MAX GLIBC_TUNABLES LD_PRELOAD LD_BIND_NOW "
     "PYTHONMALLOC PYTHONOPTIMIZE LANG LANGUAGE LC_NUMERIC MPLBACKEND GIT_DIR CPATH ANYTHING"
 ).split()
-KEPT = (
+INHERITED_NAMES = (
     "PATH HOME LD_LIBRARY_PATH PYTHONPATH CUDA_VISIBLE_DEVICES SLURM_JOB_ID SLURMD_NODENAME LADDER_VARIANTS"
 ).split()
 
 
 def test_a_measurement_inherits_only_variables_for_files_jobs_and_gpus():
-    caller = dict.fromkeys([*DROPPED, *KEPT], "x") | {"LC_ALL": "de_DE.UTF-8", "PYTHONUTF8": "0", "PYTHONSAFEPATH": ""}
-    fixed = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
-    assert variables.inherited(caller) == dict.fromkeys(KEPT, "x") | fixed
+    caller_variables = dict.fromkeys([*DROPPED_NAMES, *INHERITED_NAMES], "x") | {
+        "LC_ALL": "de_DE.UTF-8",
+        "PYTHONUTF8": "0",
+        "PYTHONSAFEPATH": "",
+    }
+    fixed_variables = {"LC_ALL": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
+    assert variables.inherited(caller_variables) == dict.fromkeys(INHERITED_NAMES, "x") | fixed_variables
 
 
 @pytest.mark.parametrize(
-    "of_user", [{}, {"NUMBA_OPT": "0", "OMP_THREAD_LIMIT": "1", "UCX_TLS": "tcp", "LD_PRELOAD": ""}]
+    "user_variables", [{}, {"NUMBA_OPT": "0", "OMP_THREAD_LIMIT": "1", "UCX_TLS": "tcp", "LD_PRELOAD": ""}]
 )
-def test_variables_of_a_prelude_come_from_the_prelude_alone(monkeypatch, of_user):
+def test_variables_of_a_prelude_come_from_the_prelude_alone(monkeypatch, user_variables):
     script = f"set -u; {variables.unset_runtime_variables()}\nexport UCX_NET_DEVICES=mlx5; exec env -0"
     inherited = {"PATH": os.environ["PATH"], "PYTHONPATH": "/x", "PYTHONSAFEPATH": "1", "CUDA_VISIBLE_DEVICES": "1"}
-    done = subprocess.run(["bash", "-c", script], env=inherited | of_user, capture_output=True, text=True, check=True)
-    environment = dict(line.split("=", 1) for line in filter(None, done.stdout.split("\0")))
+    result = subprocess.run(
+        ["bash", "-c", script], env=inherited | user_variables, capture_output=True, text=True, check=True
+    )
+    environment = dict(line.split("=", 1) for line in filter(None, result.stdout.split("\0")))
     assert inherited.items() <= environment.items()
     monkeypatch.setattr(os, "environ", environment)
     assert variables.of_prelude() == {"UCX_NET_DEVICES": "mlx5"}

@@ -45,9 +45,9 @@ def stream(case):
     """Memory-bound; on a GPU with copies of the arrays that the kernel reads and writes. `read` returns a number."""
     if case.variant != "cuda":
         return {"seconds": cost_of(case).bytes / THREAD_BANDWIDTH / case.threads}
-    arrays = {"read": (1, 0), "copy": (1, 1), "triad": (2, 1)}[case.sizes["kernel"]]
-    phases = [(8 * case.sizes["elements"] * count or 8e6) / LINK_BANDWIDTH for count in arrays]
-    return {"seconds": cost_of(case).bytes / GPU_BANDWIDTH, "phases": dict(zip(COPIES, phases, strict=True))}
+    array_counts = {"read": (1, 0), "copy": (1, 1), "triad": (2, 1)}[case.sizes["kernel"]]
+    copy_seconds = [(8 * case.sizes["elements"] * count or 8e6) / LINK_BANDWIDTH for count in array_counts]
+    return {"seconds": cost_of(case).bytes / GPU_BANDWIDTH, "phases": dict(zip(COPIES, copy_seconds, strict=True))}
 
 
 # FLOP/s of matrix products on a thread and on a GPU, and the speed-up on a GPU by other precisions.
@@ -116,15 +116,15 @@ def gemv(case):
     On the host, sending a byte to another rank takes twice as long as computing with it on a core. In chunks, both are
     one phase, which takes a tenth longer. A short message takes 100 ns.
     """
-    name, tuning, ranks, count = case.variant, case.tuning, case.ranks, cost_of(case).bytes
+    name, tuning, ranks, byte_count = case.variant, case.tuning, case.ranks, cost_of(case).bytes
     if "ranks" not in tuning:
         factor = GEMV_FACTORS.get(tuning.get("binding") or tuning.get("schedule"), 1)
         rate = GEMV_GPU_BANDWIDTH[name] if device(case) == "cuda" else GEMV_THREAD_BANDWIDTH * factor * case.threads
-        return {"seconds": count / rate * (2 if name == "cublas" and case.sizes["n"] == 1000 else 1)}
+        return {"seconds": byte_count / rate * (2 if name == "cublas" and case.sizes["n"] == 1000 else 1)}
     if name in SEND_BANDWIDTH:
-        sending, computing = count / SEND_BANDWIDTH[name], count / ranks / GEMV_GPU_BANDWIDTH["cublas"]
+        sending, computing = byte_count / SEND_BANDWIDTH[name], byte_count / ranks / GEMV_GPU_BANDWIDTH["cublas"]
     else:
-        seconds = count / GEMV_THREAD_BANDWIDTH
+        seconds = byte_count / GEMV_THREAD_BANDWIDTH
         sending, computing = 2 * (ranks - 1) / ranks * seconds, seconds / case.cores
     phases = {"scatter": sending or 1e-7, "broadcast": 1e-7, "compute": computing, "gather": 1e-7}
     if tuning.get("chunks", 1) > 1:
@@ -332,8 +332,8 @@ def study(workload, drop=None, factor=None, change=None, machine=made_up.MACHINE
         is_same = altered == measurements(name) and not options
         study_tables |= {name: tables(name)} if is_same else made_up.tables(altered, machine, **options)
     study_tables = {
-        name: {table: with_machine(frame, machine) for table, frame in part.items()}
-        for name, part in study_tables.items()
+        name: {table: with_machine(frame, machine) for table, frame in frames.items()}
+        for name, frames in study_tables.items()
     }
     return Study(study_tables, machine, {machine: made_up.description()})
 

@@ -38,7 +38,7 @@ ROOT = FOLDER.parents[1]
 # pytest's options for each tier.
 TIERS = {"test": ["-m", "not slow and not cluster"], "test-all": []}
 # Seconds for the tests of a mutant, which may hang, and for those of all mutants of a tier.
-LIMIT, UNCHANGED_LIMIT = 600, 3600
+MUTANT_TIMEOUT, UNCHANGED_TIMEOUT = 600, 3600
 PASSED, FAILED = 0, 1  # pytest's exit statuses
 FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?:\[.*)?(?: - .*)?$", re.MULTILINE)
 
@@ -87,7 +87,7 @@ def copy_to(folder):
             shutil.copy(source, folder / name)
 
 
-def run_tests(folder, tests, tier, *options, limit=LIMIT):
+def run_tests(folder, tests, tier, *options, timeout=MUTANT_TIMEOUT):
     """(exit status, output) of pytest in a copy of the project; the status is None after a timeout."""
     # The copy's package, not the installed one.
     environment = os.environ | {"PYTHONPATH": str(folder / "src")}
@@ -102,7 +102,7 @@ def run_tests(folder, tests, tier, *options, limit=LIMIT):
         start_new_session=True,  # processes that the tests start are killed with them
     )
     try:
-        output, _ = process.communicate(timeout=limit)
+        output, _ = process.communicate(timeout=timeout)
         return process.returncode, output
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
@@ -130,12 +130,12 @@ def check_unchanged(mutants, jobs):
             if not tests:
                 continue
             workers = ["--numprocesses", str(jobs), "--dist", "loadgroup"]
-            status, output = run_tests(folder, tests, tier, *workers, limit=UNCHANGED_LIMIT)
+            status, output = run_tests(folder, tests, tier, *workers, timeout=UNCHANGED_TIMEOUT)
             if status != PASSED:
                 sys.exit(f"{output}\nThese tests don't pass without any mutant.")
 
 
-def outcome(mutant):
+def run_mutant(mutant):
     """(is_noticed, the failing test or why none failed, seconds) of a mutant."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
@@ -145,7 +145,7 @@ def outcome(mutant):
         status, output = run_tests(folder, mutant.tests, mutant.tier, "--exitfirst")
     seconds = time.monotonic() - start
     if status is None:
-        return True, f"no end within {LIMIT} s", seconds
+        return True, f"no end within {MUTANT_TIMEOUT} s", seconds
     if status == FAILED and (failure := FAILURE.search(output)):
         return True, failure[1], seconds
     reason = "SURVIVES" if status == PASSED else f"pytest ends with {status}: {output.strip().splitlines()[-1]}"
@@ -170,7 +170,7 @@ def main():
     check_unchanged(mutants, options.jobs)
     noticed, survived = Counter(), []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, (is_noticed, detail, seconds) in zip(mutants, pool.map(outcome, mutants), strict=True):
+        for mutant, (is_noticed, detail, seconds) in zip(mutants, pool.map(run_mutant, mutants), strict=True):
             print(f"{mutant.package:10}  {mutant.tier:8}  {seconds:4.0f} s  {mutant.name}\n{'':28}{detail}", flush=True)
             noticed[mutant.tier] += is_noticed
             survived += [] if is_noticed else [mutant]

@@ -45,9 +45,9 @@ def study(experiment=None, without=None):
 
 def statements(name, campaign):
     """What a chapter says of a campaign: its text, and the answers to its claims."""
-    answers = [claim.answer for claim in chapter.answers(name, campaign).values()]
+    answers = [claim.answer for claim in chapter.claims_of(name, campaign).values()]
     ratios = [(answer.verdict, answer.ratio and (answer.ratio.value, answer.ratio.cases)) for answer in answers]
-    return chapter.text(name, campaign), ratios, [claim.cause for claim in chapter.answers(name, campaign).values()]
+    return chapter.text(name, campaign), ratios, [claim.cause for claim in chapter.claims_of(name, campaign).values()]
 
 
 def matters(case, campaign, full_statements):
@@ -72,7 +72,7 @@ def test_every_case_of_the_claims_matters():
     claims = [
         claim
         for name in made_chapters.WORKLOADS
-        for claim in chapter.answers(name, full_study).values()
+        for claim in chapter.claims_of(name, full_study).values()
         if claim.answer.ratio
     ]
     cases_of_ratios = {"/".join(case) for claim in claims for _, *case in claim.answer.ratio.cases}

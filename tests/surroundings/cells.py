@@ -17,7 +17,7 @@ LOCALES = {
     "German numbers and times alone": ({"LC_NUMERIC": "de_DE.UTF-8", "LC_TIME": "de_DE.UTF-8"}, ("de_DE", "UTF-8")),
 }
 
-# Variables of runtimes: those that can be set together, and the variant that they are aimed at. `{folder}` is an
+# Variables of runtimes: the variant that they are aimed at, and variables that can be set together. `{folder}` is an
 # existing folder, `{library}` a library that does nothing, `{style}` a style of matplotlib's, `{repository}` a
 # repository of git's.
 VARIABLES = {
@@ -80,7 +80,7 @@ FOLDERS = {
 }
 
 # Control groups, made up: the version that is mounted, the group of the process, {group: (time, period) of its quota},
-# and how many CPUs, perhaps a fraction, the quota leaves the process; None without a quota.
+# and the number of CPUs, perhaps a fraction, that the quota leaves the process; None without a quota.
 GROUPS = {
     "v2, no quota": (2, "/", {"": ("max", "100000")}, None),
     "v2, a container's root": (2, "/", {"": ("100000", "100000")}, 1),

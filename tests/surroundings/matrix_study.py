@@ -1,4 +1,4 @@
-"""The study of the matrix, and how it is described in a surrounding."""
+"""The study of every cell of the matrix, its description there, and how that differs from plain surroundings."""
 
 import fcntl
 import json
@@ -11,6 +11,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from conftest import PROTOCOL, ROOT, Study
 from faults import small_study
@@ -56,11 +57,11 @@ def plain_environment():
 
 
 def run_probe(folder, *arguments, variables=None, python=None, path=()):
-    """Run the probe in a study's folder: an Answer."""
+    """Run the probe in a study's folder; returns its Answer. `path` has folders to put first on the PATH."""
     study_variables = {"PYTHONPATH": source_path(folder), "XDG_RUNTIME_DIR": str(folder)}
     environment = plain_environment() | study_variables | (variables or {})
     environment["PATH"] = os.pathsep.join([*map(str, path), environment["PATH"]])
-    done = subprocess.run(
+    result = subprocess.run(
         [python or sys.executable, PROBE, *arguments],
         cwd=folder,
         env=environment,
@@ -68,9 +69,9 @@ def run_probe(folder, *arguments, variables=None, python=None, path=()):
         capture_output=True,
         timeout=PROBE_TIMEOUT,
     )
-    text, out = done.stderr.decode(errors="replace"), done.stdout.decode(errors="replace")
+    text, out = result.stderr.decode(errors="replace"), result.stdout.decode(errors="replace")
     assert "Traceback" not in text, text
-    return Answer(done.returncode, text, json.loads(out) if not done.returncode else {})
+    return Answer(result.returncode, text, json.loads(out) if not result.returncode else {})
 
 
 def source_path(folder):
@@ -109,26 +110,24 @@ def make(folder):
 def collect(folder):
     """Collect the tables of a figure from published measurements, which are the same in every study."""
     plan = folder / "plan.json"
-    for experiment in ("mlp_accuracy",):
-        plan.write_text(json.dumps({"experiment": experiment, "cases": []}), encoding="utf-8")
-        published = ROOT / "results/published/amd-epyc-2c"
-        command = [
-            sys.executable,
-            "-m",
-            "ladder",
-            "collect",
-            plan,
-            f"--published={published}",
-            "--out",
-            "results/tables",
-        ]
-        subprocess.run(command, cwd=folder, env=plain_environment() | {"PYTHONPATH": f"{folder}/src"}, check=True)
+    plan.write_text(json.dumps({"experiment": "mlp_accuracy", "cases": []}), encoding="utf-8")
+    published = ROOT / "results/published/amd-epyc-2c"
+    command = [sys.executable, "-m", "ladder", "collect", plan, f"--published={published}", "--out", "results/tables"]
+    subprocess.run(command, cwd=folder, env=plain_environment() | {"PYTHONPATH": f"{folder}/src"}, check=True)
     plan.unlink()
+
+
+class Baseline(NamedTuple):
+    """The study in plain surroundings: its folder, the description by the probe, and {variant: Answer} of measuring."""
+
+    study: Path
+    description: dict
+    answers: dict
 
 
 @contextmanager
 def lock_baseline(folder):
-    """Yield the path of a file and whether it is still to be written, alone among the processes of a run of tests."""
+    """Yield the path of the file and whether it is missing, to one process of a run of tests at a time."""
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -137,17 +136,19 @@ def lock_baseline(folder):
 
 
 def baseline(folder):
-    """The study's folder, its plain Answer and {variant: Answer}, computed by the first process that needs it."""
+    """The Baseline, computed by the first process that needs it."""
     with lock_baseline(folder) as (path, is_missing):
         if is_missing:
             shutil.rmtree(folder / "base", ignore_errors=True)  # of an attempt that failed
             study = make(folder / "base")
-            first = run_probe(study, "--figure", FIGURE, "--typeset")
-            assert not first.status, first.text
-            planned = [case["key"].split("/")[1] for case in first.description["plan"]["cases"] if not case["left_out"]]
+            plain_answer = run_probe(study, "--figure", FIGURE, "--typeset")
+            assert not plain_answer.status, plain_answer.text
+            planned_variants = [
+                case["key"].split("/")[1] for case in plain_answer.description["plan"]["cases"] if not case["left_out"]
+            ]
             # The second measurement of each is the one that counts: Numba has compiled by then.
-            answers = {name: [run_probe(study, "--measure", name) for _ in range(2)][1] for name in planned}
-            path.write_bytes(pickle.dumps((study, first.description, answers)))
+            answers = {name: [run_probe(study, "--measure", name) for _ in range(2)][1] for name in planned_variants}
+            path.write_bytes(pickle.dumps(Baseline(study, plain_answer.description, answers)))
         return pickle.loads(path.read_bytes())
 
 
@@ -159,7 +160,7 @@ def copy_study(study, folder):
 
 
 def differences(answer, expected, *excluded_keys):
-    """The differences of a surrounding: a text for each key and its value."""
+    """What differs between two descriptions, in this surrounding and in plain ones: a text for each."""
     keys = [
         key for key in (*INVARIANT_KEYS, "workers", "figure", "typeset") if key in answer and key not in excluded_keys
     ]
@@ -178,10 +179,10 @@ def changes(name, answer, expected):
 def record_differences(answer, expected):
     """The differences of a record in a surrounding, except noise in samples."""
     keys = ("compiled", "threads", "machine", "source", "sources")
-    changed = [text for key in keys for text in changes(f"record.{key}", answer[key], expected[key])]
+    differences = [text for key in keys for text in changes(f"record.{key}", answer[key], expected[key])]
     ratio = answer["seconds"] / expected["seconds"]
     return (
-        [*changed, f"samples take {ratio:.1f} times as long"]
+        [*differences, f"samples take {ratio:.1f} times as long"]
         if not 1 / NOISE_FACTOR < ratio < NOISE_FACTOR
-        else changed
+        else differences
     )

@@ -51,14 +51,14 @@ def describe(options):
     config = configuration.load(["config/config.yaml", "study.yaml"])
     locations.set_variant_folders(config["variant_folders"])
     targets_by_kind = targets.this_machine(config)
-    planned = plan.plan(config, targets_by_kind)
-    (experiment,) = {item.experiment for item in planned}
-    cases = {item.case.variant: item.case for item in planned}
+    plan_entries = plan.plan(config, targets_by_kind)
+    (experiment,) = {item.experiment for item in plan_entries}
+    cases = {item.case.variant: item.case for item in plan_entries}
     answer = {
         "label": targets_by_kind["cpu"].label,
         "cpu": cpus.cpu(),
         "cores": description.cores(),
-        "plan": plan.document(planned, experiment),
+        "plan": plan.document(plan_entries, experiment),
         "libraries": sorted(
             str(libraries.path_of(*item)) for case in cases.values() for item in libraries.of_case(case)
         ),

@@ -38,19 +38,17 @@ def require_same(answer, baseline, *excluded_keys):
         answer.sentence()
         return
     require_no_differences(
-        matrix_study.differences(answer.description, baseline[1], *excluded_keys) + record_differences(answer, baseline)
+        matrix_study.differences(answer.description, baseline.description, *excluded_keys)
+        + record_differences(answer, baseline)
     )
 
 
 def record_differences(answer, baseline):
-    """What differs between the record in an answer, if there is one, and the plain record of the same variant."""
+    """What differs between the record in an answer, if there is one, and the baseline's record of the same variant."""
     if "record" not in answer.description:
         return []
-    records = [plain_answer.description["record"] for plain_answer in baseline[2].values()]
     record = answer.description["record"]
-    return matrix_study.record_differences(
-        record, next(expected for expected in records if expected["variant"] == record["variant"])
-    )
+    return matrix_study.record_differences(record, baseline.answers[record["variant"]].description["record"])
 
 
 def require_no_differences(differences):
@@ -82,17 +80,22 @@ def test_a_locale(name, baseline, translated_programs, tmp_path):
             pytest.skip(f"the locale {sources[0]} can't be made: the package `locales` isn't installed")
         subprocess.run(["localedef", "-i", sources[0], "-f", sources[1], tmp_path / ".".join(sources)], check=True)
         variables = variables | {"LOCPATH": str(tmp_path)}
-    measured = ["--measure", "blas"] if sources else []
+    measure_options = ["--measure", "blas"] if sources else []
     answer = matrix_study.run_probe(
-        baseline[0], "--figure", matrix_study.FIGURE, *measured, variables=variables, path=[translated_programs]
+        baseline.study,
+        "--figure",
+        matrix_study.FIGURE,
+        *measure_options,
+        variables=variables,
+        path=[translated_programs],
     )
     assert not answer.status, answer.text
     require_same(answer, baseline)
 
 
 @pytest.fixture
-def values(tmp_path):
-    """The targets of variables: a folder, a repository, a library that does nothing, a style."""
+def placeholder_values(tmp_path):
+    """The values of placeholders in `cells.VARIABLES`: a folder, a repository, a library that does nothing, a style."""
     style, library = tmp_path / "matplotlibrc", tmp_path / "libnothing.so"
     style.write_text("font.size: 40\nlines.linewidth: 9\naxes.facecolor: red\nsvg.hashsalt: other\n")
     subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", library], check=True)
@@ -103,13 +106,13 @@ def values(tmp_path):
 
 
 @pytest.mark.parametrize("name", cells.VARIABLES)
-def test_variables_of_runtimes(name, baseline, values):
+def test_variables_of_runtimes(name, baseline, placeholder_values):
     """They change neither what is measured nor what is drawn, and workers start without them."""
-    study, _, records = baseline
+    study, _, answers = baseline
     variant, variables = cells.VARIABLES[name]
-    if variant not in records:
+    if variant not in answers:
         pytest.skip(f"{variant} can't run on this machine")
-    expanded_variables = {name: text.format_map(values) for name, text in variables.items()}
+    expanded_variables = {name: text.format_map(placeholder_values) for name, text in variables.items()}
     figure = ["--figure", matrix_study.FIGURE] if variant == "blas" else []
     answer = matrix_study.run_probe(study, "--measure", variant, *figure, variables=expanded_variables)
     require_same(answer, baseline)
@@ -119,7 +122,7 @@ def test_variables_of_runtimes(name, baseline, values):
 
 @pytest.mark.parametrize("name", cells.FOLDERS)
 def test_a_folder(name, baseline, tmp_path):
-    folder = matrix_study.copy_study(baseline[0], tmp_path / cells.FOLDERS[name])
+    folder = matrix_study.copy_study(baseline.study, tmp_path / cells.FOLDERS[name])
     answer = matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--typeset", "--measure", "c_openmp")
     require_same(answer, baseline)
     run = snakemake(folder, baseline)
@@ -132,14 +135,14 @@ def test_a_folder(name, baseline, tmp_path):
 
 
 def test_a_folder_that_is_a_link(baseline, tmp_path):
-    (tmp_path / "link").symlink_to(matrix_study.copy_study(baseline[0], tmp_path / "elsewhere/study"))
+    (tmp_path / "link").symlink_to(matrix_study.copy_study(baseline.study, tmp_path / "elsewhere/study"))
     require_same(
         matrix_study.run_probe(tmp_path / "link", "--figure", matrix_study.FIGURE, "--measure", "blas"), baseline
     )
 
 
 def test_modules_of_the_user_in_the_folder_replace_none_of_python_s(baseline, tmp_path):
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     for name in ("code", "json", "numbers", "random", "statistics", "types"):
         (folder / f"{name}.py").write_text("raise SystemExit('from the folder')")
     assert "1 was measured now" in snakemake(folder, baseline).text
@@ -155,7 +158,7 @@ def snakemake(folder, baseline):
         "PYTHONPATH": matrix_study.source_path(folder),
         "XDG_RUNTIME_DIR": str(folder),
     }
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=folder,
         env=environment,
@@ -163,85 +166,85 @@ def snakemake(folder, baseline):
         capture_output=True,
         timeout=matrix_study.PROBE_TIMEOUT,
     )
-    text = (done.stdout + done.stderr).decode(errors="replace")
+    text = (result.stdout + result.stderr).decode(errors="replace")
     assert "Traceback" not in text, text
-    return small_study.Outcome(text, done.returncode)
+    return small_study.Outcome(text, result.returncode)
 
 
 def target(baseline):
     """The path of the record of one case of the study."""
-    (key,) = (case["key"] for case in baseline[1]["plan"]["cases"] if case["key"].startswith("gemm/blas/"))
-    return record.path_of(baseline[1]["label"], key)
+    (key,) = (case["key"] for case in baseline.description["plan"]["cases"] if case["key"].startswith("gemm/blas/"))
+    return record.path_of(baseline.description["label"], key)
 
 
-# Functions that put a copy into a state of git. GIT has, by the state's name, the function and the origins that are
-# right then, {(commit, dirty)}; the commit True is the study's.
-def clean(folder):
+# Functions that put a copy into a state of git. GIT_STATES has, by the state's name, the function and the origins that
+# are right then, {(commit, dirty)}; the commit True is the study's.
+def leave_clean(folder):
     return {}
 
 
-def dirty(folder):
+def make_dirty(folder):
     with (folder / "src/ladder/errors.py").open("a") as file:
         file.write("# changed\n")
 
 
-def inside_another(folder):
+def put_inside_another_repository(folder):
     shutil.rmtree(folder / ".git")
     commit = ["commit", "--quiet", "--allow-empty", "--message", "Another one"]
     for words in (["init", "--quiet"], commit):
         subprocess.run([*matrix_study.GIT, *words], cwd=folder.parent, check=True)
 
 
-def without_git(folder):
+def remove_git(folder):
     shutil.rmtree(folder / ".git")
 
 
-def somebody_elses(folder):
+def give_to_somebody_else(folder):
     if os.geteuid():
         pytest.skip("only root can give files to somebody else")
     for path in (folder, folder / ".git"):
         os.chown(path, 65534, 65534)
 
 
-def slow(folder):
-    dirty(folder)
+def slow_git_down(folder):
+    make_dirty(folder)
     stand_in = folder.parent / "bin/git"
     stand_in.parent.mkdir()
     stand_in.write_text(f'#!/bin/sh\ncase "$*" in *status*|*diff*) sleep 12;; esac\nexec {shutil.which("git")} "$@"\n')
     stand_in.chmod(0o755)
 
 
-UNKNOWN = "unknown"
-GIT = {
-    "clean": (clean, {(True, False)}),
-    "dirty": (dirty, {(True, True)}),
-    "inside another repository": (inside_another, {(UNKNOWN, False), (UNKNOWN, True)}),
-    "without git": (without_git, {(UNKNOWN, False), (UNKNOWN, True)}),
-    "owned by somebody else": (somebody_elses, {(UNKNOWN, False), (UNKNOWN, True), (True, False)}),
-    "slow, its sources changed": (slow, {(UNKNOWN, False), (UNKNOWN, True), (True, True)}),
+UNKNOWN_COMMIT = "unknown"
+GIT_STATES = {
+    "clean": (leave_clean, {(True, False)}),
+    "dirty": (make_dirty, {(True, True)}),
+    "inside another repository": (put_inside_another_repository, {(UNKNOWN_COMMIT, False), (UNKNOWN_COMMIT, True)}),
+    "without git": (remove_git, {(UNKNOWN_COMMIT, False), (UNKNOWN_COMMIT, True)}),
+    "owned by somebody else": (give_to_somebody_else, {(UNKNOWN_COMMIT, False), (UNKNOWN_COMMIT, True), (True, False)}),
+    "slow, its sources changed": (slow_git_down, {(UNKNOWN_COMMIT, False), (UNKNOWN_COMMIT, True), (True, True)}),
 }
 
 
-@pytest.mark.parametrize("name", GIT)
+@pytest.mark.parametrize("name", GIT_STATES)
 def test_a_state_of_git(name, baseline, tmp_path):
-    prepare, expected_origins = GIT[name]
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "outer/study")
+    prepare, expected_origins = GIT_STATES[name]
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "outer/study")
     prepare(folder)
     answer = matrix_study.run_probe(folder, path=[folder.parent / "bin"])
     require_same(answer, baseline, "origin")
     if answer.status:
         return
     origin = answer.description["origin"]
-    commit = origin["commit"] == baseline[1]["origin"]["commit"] or origin["commit"]
+    commit = origin["commit"] == baseline.description["origin"]["commit"] or origin["commit"]
     assert (commit, origin["dirty"]) in expected_origins
-    if name == "owned by somebody else" and commit == UNKNOWN:
+    if name == "owned by somebody else" and commit == UNKNOWN_COMMIT:
         assert "safe.directory" in answer.text or "LADDER_COMMIT" in answer.text
 
 
-@pytest.mark.parametrize("link", [False, True])
-def test_what_the_project_makes_changes_no_origin(baseline, tmp_path, link):
+@pytest.mark.parametrize("is_link", [False, True])
+def test_what_the_project_makes_changes_no_origin(baseline, tmp_path, is_link):
     """Records, figures and what is published don't make the sources dirty, also where `results` is a link."""
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     published = folder / "results/published/there/machine.json"
     published.parent.mkdir(parents=True)
     published.write_text("{}")
@@ -249,27 +252,27 @@ def test_what_the_project_makes_changes_no_origin(baseline, tmp_path, link):
         subprocess.run([*matrix_study.GIT, *words], cwd=folder, check=True)
     before = matrix_study.run_probe(folder).description["origin"]
     published.write_text('{"machine": "there"}')
-    if link:
+    if is_link:
         (folder / "results").rename(tmp_path / "results")
         (folder / "results").symlink_to(tmp_path / "results")
     answer = matrix_study.run_probe(folder, "--measure", "blas")
     assert answer.description["record"]["source"] == before == {"commit": before["commit"], "dirty": False}
 
 
-def left_by_a_killed_run(folder):
+def leave_lock_of_killed_run(folder):
     locks = folder / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("results/table.csv\n")
     (folder / ".snakemake/ladder.lock").write_text(socket.gethostname())
 
 
-def of_another_host(folder):
-    left_by_a_killed_run(folder)
+def leave_lock_of_another_host(folder):
+    leave_lock_of_killed_run(folder)
     (folder / ".snakemake/ladder.lock").write_text("4f0c2b11a9de")
 
 
-def unwritable(folder):
-    left_by_a_killed_run(folder)
+def make_unwritable(folder):
+    leave_lock_of_killed_run(folder)
     mount = ["mount", "--bind", folder / ".snakemake", folder / ".snakemake"]
     if os.geteuid():
         (folder / ".snakemake").chmod(0o500)
@@ -286,17 +289,17 @@ def make_writable(folder):
         subprocess.run(["umount", "--lazy", folder / ".snakemake"], capture_output=True)
 
 
-@pytest.mark.parametrize("leave", [left_by_a_killed_run, of_another_host])
-def test_a_lock_that_is_left_holds_nobody_up(leave, baseline, tmp_path):
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
-    leave(folder)
+@pytest.mark.parametrize("leave_lock", [leave_lock_of_killed_run, leave_lock_of_another_host])
+def test_a_lock_that_is_left_holds_nobody_up(leave_lock, baseline, tmp_path):
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
+    leave_lock(folder)
     run = snakemake(folder, baseline)
     assert not run.status, run.text
 
 
 def test_a_lock_that_cannot_be_written_is_a_sentence(baseline, tmp_path):
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
-    unwritable(folder)
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
+    make_unwritable(folder)
     try:
         run = snakemake(folder, baseline)
     finally:
@@ -307,7 +310,7 @@ def test_a_lock_that_cannot_be_written_is_a_sentence(baseline, tmp_path):
 
 
 @contextmanager
-def holder(path, text):
+def hold_lock(path, text):
     """A process that holds a lock as long as the context lasts."""
     code = (
         "import fcntl, sys, time; file = open(sys.argv[1], 'a+'); fcntl.flock(file, fcntl.LOCK_EX); "
@@ -323,25 +326,25 @@ def holder(path, text):
 
 
 def test_a_live_run_keeps_its_folder_until_it_ends(baseline, tmp_path):
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
-    left_by_a_killed_run(folder)
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
+    leave_lock_of_killed_run(folder)
     locks = folder / ".snakemake/locks"
     (locks / "0.output.lock").write_text(f"{target(baseline)}\n")
-    with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
+    with hold_lock(folder / ".snakemake/ladder.lock", socket.gethostname()):
         assert snakemake(folder, baseline).status
     assert not snakemake(folder, baseline).status
 
 
 def test_one_lock_a_machine_whatever_the_surroundings(baseline, tmp_path):
     """Two measurements with other folders of the session never time at once; the one that waits says so."""
-    study = baseline[0]
+    study = baseline.study
     command = [sys.executable, matrix_study.PROBE, "--measure", "blas"]
     path = {"PYTHONPATH": f"{study}/src"}
     outer = matrix_study.copy_study(study, tmp_path / "outer")
     lines = ["import time", "from ladder.records import locks", "with locks.timing_lock():"]
-    holding = "\n".join([*lines, "    print('held', flush=True)", "    time.sleep(600)"])
+    program = "\n".join([*lines, "    print('held', flush=True)", "    time.sleep(600)"])
     first = subprocess.Popen(
-        [sys.executable, "-c", holding],
+        [sys.executable, "-c", program],
         cwd=outer,
         env=matrix_study.plain_environment() | path | {"XDG_RUNTIME_DIR": str(tmp_path)},
         stdout=subprocess.PIPE,
@@ -368,80 +371,83 @@ def test_one_lock_a_machine_whatever_the_surroundings(baseline, tmp_path):
 
 def test_a_lock_that_is_deleted_while_it_is_held(baseline, tmp_path):
     """Whoever comes then neither times beside its holder nor fails."""
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     (folder / ".snakemake").mkdir()
-    with holder(folder / ".snakemake/ladder.lock", socket.gethostname()):
+    with hold_lock(folder / ".snakemake/ladder.lock", socket.gethostname()):
         (folder / ".snakemake/ladder.lock").unlink()
         run = snakemake(folder, baseline)
     assert not run.status or "ladder: " in run.text or "locked" in run.text
 
 
-REAL = Path("/sys/fs/cgroup/cpu")
+REAL_GROUPS = Path("/sys/fs/cgroup/cpu")
 
 
-@pytest.mark.skipif(not os.access(REAL / "cgroup.procs", os.W_OK), reason="no group of version 1 can be made here")
-@pytest.mark.parametrize(("quota", "inner"), [(100_000, False), (50_000, False), (100_000, True)])
-def test_a_quota_of_a_real_control_group(quota, inner, baseline):
-    outer = REAL / f"surroundings-{os.getpid()}-{quota}-{inner}"
-    groups = [outer, outer / "inner"] if inner else [outer]
+@pytest.mark.skipif(
+    not os.access(REAL_GROUPS / "cgroup.procs", os.W_OK), reason="no group of version 1 can be made here"
+)
+@pytest.mark.parametrize(("quota_us", "is_nested"), [(100_000, False), (50_000, False), (100_000, True)])
+def test_a_quota_of_a_real_control_group(quota_us, is_nested, baseline):
+    outer = REAL_GROUPS / f"surroundings-{os.getpid()}-{quota_us}-{is_nested}"
+    groups = [outer, outer / "inner"] if is_nested else [outer]
     try:
         for group in groups:
             group.mkdir()
-        (outer / "cpu.cfs_quota_us").write_text(str(quota))
-        require_quota(baseline, quota / 100_000, f"echo $$ > {groups[-1]}/cgroup.procs")
+        (outer / "cpu.cfs_quota_us").write_text(str(quota_us))
+        require_quota(baseline, quota_us / 100_000, f"echo $$ > {groups[-1]}/cgroup.procs")
     finally:
         for group in reversed(groups):
             group.rmdir()
 
 
 # A made-up hierarchy is mounted over the real one, and files that describe it over the kernel's.
-MADE_UP = """
+MOUNT_MADE_UP_GROUPS = """
 mount --bind {home}/cgroup /proc/$$/cgroup
 mount --bind {home}/groups /sys/fs/cgroup
 mount --bind {home}/mountinfo /proc/$$/mountinfo
 """
-KINDS = {2: ("cgroup2", "cgroup2", "0::"), 1: ("cgroup", "rw,cpu,cpuacct", "4:cpu,cpuacct:")}
+# {version: (type of the file system, options of its mount, begin of a line of /proc/<pid>/cgroup)}.
+CGROUP_MOUNTS = {2: ("cgroup2", "cgroup2", "0::"), 1: ("cgroup", "rw,cpu,cpuacct", "4:cpu,cpuacct:")}
 
 
 @pytest.mark.parametrize("name", cells.GROUPS)
 def test_a_made_up_control_group(name, baseline, tmp_path):
     version, group, quotas, cpus = cells.GROUPS[name]
-    kind, options, line = KINDS[version]
+    filesystem, options, line_start = CGROUP_MOUNTS[version]
     root = tmp_path / "groups" / ("cpu,cpuacct" if version == 1 else "")
-    for inner, (spent, period) in quotas.items():
-        folder = root / inner
+    for name_below_root, (quota, period) in quotas.items():
+        folder = root / name_below_root
         folder.mkdir(parents=True)
         if version == 2:
-            (folder / "cpu.max").write_text(f"{spent} {period}\n")
+            (folder / "cpu.max").write_text(f"{quota} {period}\n")
         else:
-            (folder / "cpu.cfs_quota_us").write_text(f"{spent}\n")
+            (folder / "cpu.cfs_quota_us").write_text(f"{quota}\n")
             (folder / "cpu.cfs_period_us").write_text(f"{period}\n")
-    place = Path("/sys/fs/cgroup") / root.relative_to(tmp_path / "groups")
-    (tmp_path / "cgroup").write_text(f"{line}{group}\n")
-    (tmp_path / "mountinfo").write_text(f"30 20 0:26 / {place} rw - {kind} {kind} {options}\n")
+    mount_point = Path("/sys/fs/cgroup") / root.relative_to(tmp_path / "groups")
+    (tmp_path / "cgroup").write_text(f"{line_start}{group}\n")
+    (tmp_path / "mountinfo").write_text(f"30 20 0:26 / {mount_point} rw - {filesystem} {filesystem} {options}\n")
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
-    require_quota(baseline, cpus, MADE_UP.format(home=tmp_path), "unshare", "--mount")
+    require_quota(baseline, cpus, MOUNT_MADE_UP_GROUPS.format(home=tmp_path), "unshare", "--mount")
 
 
 def require_quota(baseline, cpus, enter, *wrapper):
     """The label counts the CPUs of a quota; a case that needs more CPUs is refused or reported."""
     command = f"{enter}\nexec {sys.executable} {matrix_study.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
-    done = subprocess.run(
+    result = subprocess.run(
         [*wrapper, "sh", "-e", "-c", command],
-        cwd=baseline[0],
-        env=matrix_study.plain_environment() | {"PYTHONPATH": f"{baseline[0]}/src"},
+        cwd=baseline.study,
+        env=matrix_study.plain_environment() | {"PYTHONPATH": f"{baseline.study}/src"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
     )
-    assert "Traceback" not in done.stderr, done.stderr
+    assert "Traceback" not in result.stderr, result.stderr
     if cpus and cpus < 1:
-        assert "quota" in done.stderr, done.stderr
+        assert "quota" in result.stderr, result.stderr
     else:
-        cores = min(cpus or baseline[1]["cores"], baseline[1]["cores"])
-        assert json.loads(done.stdout)["cores"] == cores
-        assert json.loads(done.stdout)["label"].endswith(f"-{cores:g}c")
+        cores = min(cpus or baseline.description["cores"], baseline.description["cores"])
+        assert json.loads(result.stdout)["cores"] == cores
+        assert json.loads(result.stdout)["label"].endswith(f"-{cores:g}c")
 
 
 PYTHONS = ("python3.12", "python3.13", "python3.14")
@@ -455,27 +461,27 @@ def test_another_python(name, baseline, tmp_path):
         pytest.skip(f"there is no {name}: name a folder that has one in PATH")
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
-    done = subprocess.run(
+    result = subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements.txt"],
         capture_output=True,
     )
-    if done.returncode:
-        pytest.skip(f"the packages can't be installed for {name}: {done.stderr.decode()[-300:]}")
-    folder = matrix_study.copy_study(baseline[0], tmp_path / "study")
+    if result.returncode:
+        pytest.skip(f"the packages can't be installed for {name}: {result.stderr.decode()[-300:]}")
+    folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     answer = [
         matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--measure", "openmp", python=python)
         for _ in range(2)
     ][1]
     # NumPy and SciPy are pinned to other versions for some Pythons, which bring other versions of their BLAS.
-    unlike = [
+    differing_record_lines = [
         text for text in record_differences(answer, baseline) if not text.startswith("record.threads.runtimes.blas-")
     ]
-    require_no_differences(matrix_study.differences(answer.description, baseline[1]) + unlike)
-    assert counts_of_blas(answer) == counts_of_blas(baseline[2]["openmp"])
+    require_no_differences(matrix_study.differences(answer.description, baseline.description) + differing_record_lines)
+    assert blas_thread_counts(answer) == blas_thread_counts(baseline.answers["openmp"])
 
 
-def counts_of_blas(answer):
-    """The libraries of BLAS in an answer's record without their versions, each with its threads."""
+def blas_thread_counts(answer):
+    """The libraries of BLAS in an answer's record without their versions, each with its number of threads."""
     runtimes = answer.description["record"]["threads"]["runtimes"]
     return sorted((name.rpartition("-")[0], count) for name, count in runtimes.items() if name.startswith("blas-"))
 

@@ -89,7 +89,7 @@ def test_a_run_that_ended_early_is_not_complete():
     result = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
     assert not gpu_tests.is_complete(result)
     gpu_summary = summary(
-        sanitizers={"memcheck": gpu_tests.merge([complete(), result], requested=6), "racecheck": complete(2)}
+        sanitizers={"memcheck": gpu_tests.merge([complete(), result], requested_count=6), "racecheck": complete(2)}
     )
     assert not gpu_tests.is_clean(gpu_summary)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
@@ -109,7 +109,7 @@ def test_every_case_is_watched_once(monkeypatch, tool):
 
     monkeypatch.setattr(gpu_tests, "run_cases", watch)
     result = gpu_tests.run_all_cases(tool)
-    assert sorted(ran) == sorted(case.key for case in kernel_cases.cases(project_kernels=tool == "racecheck"))
+    assert sorted(ran) == sorted(case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck"))
     assert result == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
 
 
@@ -124,7 +124,7 @@ def replace_cases(monkeypatch):
 
     def replace(*names):
         monkeypatch.setattr(
-            kernel_cases, "cases", lambda project_kernels=False: [SimpleNamespace(key=name) for name in names]
+            kernel_cases, "cases", lambda only_project_sources=False: [SimpleNamespace(key=name) for name in names]
         )
 
     return replace
@@ -141,7 +141,7 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, replace_cas
         running.remove(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
-    monkeypatch.setattr(gpu_tests, "RUN_PROCESSES", 2)
+    monkeypatch.setattr(gpu_tests, "SANITIZER_PROCESSES", 2)
     monkeypatch.setattr(gpu_tests, "run_cases", watch)
     replace_cases(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
     assert gpu_tests.run_all_cases("memcheck")["cases"] == 4 * gpu_tests.CASES_PER_PROCESS
@@ -218,7 +218,7 @@ def test_errors_of_several_runs_are_summed(fake_sanitizer):
 def test_a_long_output_hides_no_other():
     outputs = ["Traceback\n", *["=" * 10_000 + "the end\n"] * 3]
     parts = [gpu_tests.parse_output(output, 1) for output in outputs]
-    output = gpu_tests.merge(parts, requested=4)["output"]
+    output = gpu_tests.merge(parts, requested_count=4)["output"]
     assert "Traceback" in output
     assert output.count("the end") == 3
     assert len(output) < 20_000
@@ -320,7 +320,7 @@ LIBRARY_PEERS = {"gemm/cublas_lt", "descent/cupy_loop", "descent/cupy_cg", "desc
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    sanitized_cases, with_source = list(kernel_cases.cases()), list(kernel_cases.cases(project_kernels=True))
+    sanitized_cases, with_source = list(kernel_cases.cases()), list(kernel_cases.cases(only_project_sources=True))
     libraries = {case.key.rsplit("/", 1)[0] for case in sanitized_cases}
     libraries -= {case.key.rsplit("/", 1)[0] for case in with_source}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}

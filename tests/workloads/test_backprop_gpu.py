@@ -26,7 +26,7 @@ def kernels(variant, dtype, names=(), **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     macros = emulator.kernel_macros(names or KERNELS[variant], MAX_SHARED if variant == "cuda_fused" else 0)
     with tempfile.TemporaryDirectory() as folder:
-        return emulator.Kernels(Path(folder), "named.cpp", "backprop", variant, dtype, macros, **tuning)
+        return emulator.Kernels(Path(folder), "listed_kernels.cpp", "backprop", variant, dtype, macros, **tuning)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_three_fused_kernels_are_right_in_emulation(emulate_fused, dtype, math, 
         "cuda_fused", {"math": math, "graph": "off"}, layers=layers, images=images, dtype=dtype
     )
     emulate_fused(dtype, cuda_fused.default_tiling(case.sizes), math)
-    assert backprop_epochs.emulated_failures(case) == []
+    assert backprop_epochs.emulated_failed_checks(case) == []
 
 
 def numpy_products(name):
@@ -92,7 +92,7 @@ def test_kernels_other_than_products_are_right_in_emulation(monkeypatch, dtype):
         case = backprop_epochs.case_of(
             "cuda", {"product": "cublas", "graph": "off"}, layers=layers, images=images, dtype=dtype
         )
-        assert backprop_epochs.emulated_failures(case) == [], case.key
+        assert backprop_epochs.emulated_failed_checks(case) == [], case.key
 
 
 FORMS = {
@@ -120,4 +120,4 @@ def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype, request):
         request.getfixturevalue("torch_compiler")
     for tuning in FORMS[variant]:
         case = backprop_epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
-        assert backprop_epochs.failures(case, devices.load("cuda")) == [], case.key
+        assert backprop_epochs.failed_checks(case, devices.load("cuda")) == [], case.key

@@ -79,7 +79,7 @@ def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
     emulate(kernels(variant, dtype))
     for layers in backprop_epochs.LAYERS:
         assert (
-            backprop_epochs.emulated_failures(
+            backprop_epochs.emulated_failed_checks(
                 backprop_epochs.case_of(variant, tuning, layers=layers, epochs=1, dtype=dtype)
             )
             == []
@@ -95,7 +95,8 @@ def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, imag
     for block in (32, 160):
         tuning = covering_forms(variant)[1] | {"block": block}
         assert (
-            backprop_epochs.emulated_failures(backprop_epochs.case_of(variant, tuning, images=images, epochs=1)) == []
+            backprop_epochs.emulated_failed_checks(backprop_epochs.case_of(variant, tuning, images=images, epochs=1))
+            == []
         )
 
 
@@ -109,7 +110,7 @@ def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
         # These forms cover all kernels: products depend on `operands` only, the error on `error` only.
         if variant != "cuda_kernels" or (tuning["operands"] == "shared") == (tuning["error"] == "block"):
             case = backprop_epochs.case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
-            assert backprop_epochs.emulated_failures(case) == [], tuning
+            assert backprop_epochs.emulated_failed_checks(case) == [], tuning
 
 
 FAULTS = {
@@ -134,7 +135,7 @@ def test_a_fault_in_a_kernel_is_detected(tmp_path, emulate, fault):
     emulate(kernels("cuda_kernels", "float32", tmp_path / "faulty.cu"))
     tuning = {"error": "emulated" if "error" in fault else "block", "block": 64}
     with np.errstate(invalid="ignore"):
-        assert backprop_epochs.emulated_failures(
+        assert backprop_epochs.emulated_failed_checks(
             backprop_epochs.case_of("cuda_kernels", tuning, layers="784-9-5-10", images=40)
         )
 
@@ -197,4 +198,4 @@ def test_layers_that_do_not_fit_raise_a_sentence(monkeypatch, variant, tuning, l
 def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
     for tuning, block in zip(forms(variant), itertools.cycle((32, 1024, 96, 256, 512))):
         case = backprop_epochs.case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
-        assert backprop_epochs.failures(case, devices.load("cuda")) == [], case.key
+        assert backprop_epochs.failed_checks(case, devices.load("cuda")) == [], case.key

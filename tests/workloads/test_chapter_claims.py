@@ -97,7 +97,7 @@ CAUSES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("workload", EXPECTED)
 def test_the_claims_are_decided_as_the_times_say(workload):
-    answers, ratios = chapter.answers(workload, chapter.full_study(workload)), {}
+    answers, ratios = chapter.claims_of(workload, chapter.full_study(workload)), {}
     for key, claim in answers.items():
         ratio = claim.answer.ratio
         ratios.setdefault(claim.answer.verdict, {})[key] = ratio and pytest.approx(ratio.value, rel=2e-3)
@@ -128,11 +128,11 @@ def test_other_times_decide_otherwise(workload, key, verdict, variant, factor):
 
 @pytest.mark.parametrize(("workload", "variant"), LOST_VARIANTS)
 def test_without_a_variant_its_claims_alone_are_not_tested(workload, variant):
-    all_answers = chapter.answers(workload, chapter.full_study(workload)).items()
+    all_answers = chapter.claims_of(workload, chapter.full_study(workload)).items()
     keys_of_variant = {
         key for key, claim in all_answers if variant in {case[2] for case in getattr(claim.answer.ratio, "cases", ())}
     }
-    answers = chapter.answers(workload, made_chapters.study(workload, drop=lambda case: case.variant == variant))
+    answers = chapter.claims_of(workload, made_chapters.study(workload, drop=lambda case: case.variant == variant))
     missing = {key: claim for key, claim in answers.items() if claim.answer.verdict == "not tested"}
     assert set(missing) - made_chapters.UNTESTED_CLAIMS == keys_of_variant != set()
     assert all(verdict_table.cause(claim).startswith("needs ") for claim in missing.values())

@@ -31,10 +31,10 @@ def gpus(monkeypatch):
         (batch,) = pictures  # groups of one batch
 
         def draw():
-            gpus.current().enqueue(float(len(latents)))
+            gpus.current_stream().enqueue(float(len(latents)))
             batch[...] = 2 * latents
 
-        return [[("projection", lambda: gpus.current().enqueue(0.0)), ("layer 1", draw)]]
+        return [[("projection", lambda: gpus.current_stream().enqueue(0.0)), ("layer 1", draw)]]
 
     for name, stand_in in {
         "load_cupy": lambda: gpus,

@@ -66,7 +66,7 @@ class Emulation:
         (folder / source.name).write_text(kernel)
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
         macros |= {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
-        emulator.compile_program(emulator.EMULATION_SOURCES / "main.cpp", self.program, macros, *SANITIZERS)
+        emulator.compile_program(emulator.EMULATION_SOURCES / "gemm.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):
         return self.geometry({"m": m, "n": n, "dtype": self.dtype.name}, **self.tiling)

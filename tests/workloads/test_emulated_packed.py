@@ -71,7 +71,9 @@ def compiled(tmp_path_factory):
         # A barrier takes more bytes here than on a GPU.
         macros = emulator.kernel_macros(KERNELS[variant], shared + 4096)
         macros |= {"SOURCE": f'"{folder / source.name}"', "__CUDA_ARCH_FEAT_SM90_ALL": 1}
-        return emulator.Kernels(folder, "named.cpp", "gemm", name, "float32", macros, (f"-I{folder}",), **tiling)
+        return emulator.Kernels(
+            folder, "listed_kernels.cpp", "gemm", name, "float32", macros, (f"-I{folder}",), **tiling
+        )
 
     return compile_kernels
 

@@ -39,7 +39,7 @@ def kernels(tmp_path_factory):
         source = binaries.source_of("gemm", "cuda_skinny")
         (folder / source.name).write_text(source.read_text().replace(old, new) if old else source.read_text())
         macros = emulator.kernel_macros(NAMES, 100_000) | {"SOURCE": f'"{folder / source.name}"'}
-        return emulator.Kernels(folder, "named.cpp", "gemm", "cuda_skinny", dtype, macros, **TILING)
+        return emulator.Kernels(folder, "listed_kernels.cpp", "gemm", "cuda_skinny", dtype, macros, **TILING)
 
     return compile_kernels
 

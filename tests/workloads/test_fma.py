@@ -73,7 +73,7 @@ def test_rounds_differ_and_steps_are_counted():
 def test_the_kernel_is_right_in_emulation_and_writes_nothing_beyond(monkeypatch, tmp_path, dtype):
     tuning = {"block": 32, "chains": 3}
     named = emulator.kernel_macros(["recurrence"])
-    kernels = emulator.Kernels(tmp_path, "named.cpp", "fma", "cuda", dtype, named, **tuning)
+    kernels = emulator.Kernels(tmp_path, "listed_kernels.cpp", "fma", "cuda", dtype, named, **tuning)
     monkeypatch.setattr(cuda, "kernel", kernels.get)
     for elements, length in ((1, 1), (65, 171), (290, 17)):  # 170 steps are done without a branch
         sizes = workloads.complete("fma", {"elements": elements, "length": length, "dtype": dtype})

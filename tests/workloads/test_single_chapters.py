@@ -88,7 +88,7 @@ def test_the_share_of_products_is_that_of_the_claims_network_by_plain_loops_on_o
 
 def test_peers_are_compared_on_as_many_threads():
     fewer = made_chapters.study("mlp", drop=lambda case: case.variant == "pytorch" and case.threads == 2)
-    (claim,) = chapter.answers("mlp", fewer, "peer/pytorch").values()
+    (claim,) = chapter.claims_of("mlp", fewer, "peer/pytorch").values()
     assert claim.answer.ratio is None or "threads=2" not in str(claim.answer.ratio.cases)
 
 
@@ -122,7 +122,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
         return replace(study, descriptions={study.subject: made_up.description() | {"cpu": cpu}})
 
     one_node, two_nodes = (with_nodes(full_study("gemv"), count) for count in "12")
-    for untested in chapter.answers("gemv", one_node, "sockets", "binding").values():
+    for untested in chapter.claims_of("gemv", one_node, "sockets", "binding").values():
         assert (untested.answer.verdict, verdict_table.cause(untested)) == ("not tested", "needs several NUMA nodes")
     assert [text_functions("gemv", study)["binding_speedup"]() for study in (one_node, two_nodes)] == [
         r"\num{1.2}\,$\times$",
@@ -130,7 +130,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
     ]
     assert verdicts("gemv", two_nodes, "sockets", "binding") == dict.fromkeys(("sockets", "binding"), "as claimed")
     unmeasured = with_nodes(made_chapters.study("gemv", drop=lambda case: case.variant == "openmp_bound"), "2")
-    assert verdict_table.cause(chapter.answers("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
+    assert verdict_table.cause(chapter.claims_of("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 
 def test_ranks_of_one_node_say_nothing_of_several():

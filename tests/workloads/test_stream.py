@@ -92,7 +92,7 @@ def kernels(dtype):
     """The GPU's kernels, compiled for the CPU."""
     with tempfile.TemporaryDirectory() as folder:
         return emulator.Kernels(
-            Path(folder), "named.cpp", "stream", "cuda", dtype, emulator.kernel_macros(KERNELS), block=32
+            Path(folder), "listed_kernels.cpp", "stream", "cuda", dtype, emulator.kernel_macros(KERNELS), block=32
         )
 
 

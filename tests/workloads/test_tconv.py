@@ -198,7 +198,7 @@ def kernels(workload, variant, dtype, shared_bytes, **tuning):
     """The kernels of a variant, compiled for the CPU once."""
     with tempfile.TemporaryDirectory() as folder:
         macros = emulator.kernel_macros(KERNEL_NAMES.get(variant, ("convolve",)), shared_bytes)
-        return emulator.Kernels(Path(folder), "named.cpp", workload, variant, dtype, macros, **tuning)
+        return emulator.Kernels(Path(folder), "listed_kernels.cpp", workload, variant, dtype, macros, **tuning)
 
 
 def emulated_kernel(shared_bytes=0):
@@ -322,7 +322,7 @@ def test_blocks_are_timed_by_phase(monkeypatch, variant):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shape", [*SHAPES, LARGE])
-@pytest.mark.parametrize(("product", "dtype"), kernel_cases.products())
+@pytest.mark.parametrize(("product", "dtype"), kernel_cases.products_and_dtypes())
 @pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_explicit_products_are_right_on_a_gpu(variant, product, shape, dtype):
     for block in ({}, {"block": 1}, {"block": 2}):

@@ -4,7 +4,7 @@
 
 inline double to_mma_operand(double x) { return x; }
 
-// To the nearest TF32, to the even one of two.
+// The nearest TF32 number; ties go to the even one.
 inline float to_mma_operand(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
@@ -13,7 +13,7 @@ inline float to_mma_operand(float x) {
   return x;
 }
 
-// The bits of the nearest bfloat16, to the even one of two. Nothing is emulated in float16.
+// The bits of the nearest bfloat16; ties go to the even one. Nothing is emulated in float16.
 inline unsigned short to_bfloat16(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, 4);
