@@ -1,4 +1,4 @@
-"""Chapters in their workloads' folders: their order, names that must agree, and bibliographies without a common entry."""
+"""Chapters in their workloads' folders: their order, names that must agree, and bibliographies that share no entry."""
 
 import pytest
 
