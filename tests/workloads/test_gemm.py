@@ -287,7 +287,7 @@ def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_anywhere():
     solve(problem)
     assert is_right(problem, round=1)
     sampled = set(gemm.sampled_rows(BIG_SIZES["m"], problem.sizes["seed"]))
-    unsampled_row = next(unsampled_row for unsampled_row in range(BIG_SIZES["m"]) if unsampled_row not in sampled)
+    unsampled_row = next(row for row in range(BIG_SIZES["m"]) if row not in sampled)
     right, unit = (
         problem.out[unsampled_row, -1],
         4.0 ** -validation.integer_bits(BIG_SIZES["k"] + 1, problem.sizes["dtype"]),
