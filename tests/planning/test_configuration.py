@@ -23,8 +23,8 @@ EXPERIMENT = {
 }
 
 
-def configure(**changes):
-    """A configuration with one experiment, changed by these keys."""
+def config_with(**changes):
+    """A configuration with one experiment, in which `changes` replace or add keys."""
     return {"experiments": {"one": copy.deepcopy(EXPERIMENT) | changes}}
 
 
@@ -36,7 +36,7 @@ def refusal_of(config):
 
 
 def test_defaults_are_filled_in_and_the_input_is_left_alone():
-    original = configure()
+    original = config_with()
     before = copy.deepcopy(original)
     config = configuration.validate(original)
     assert original == before
@@ -50,7 +50,7 @@ def test_defaults_are_filled_in_and_the_input_is_left_alone():
     [
         ({"colour": 1, "experiments": {}}, "the top level"),
         ({"protocol": {"colour": 1}, "experiments": {}}, "protocol"),
-        (configure(colour=1), "experiments.one"),
+        (config_with(colour=1), "experiments.one"),
     ],
 )
 def test_unknown_keys_are_refused_by_name(config, key):
@@ -65,7 +65,7 @@ def test_unknown_keys_are_refused_by_name(config, key):
     [
         ({"protocl": {}, "experiments": {}}, "protocol"),
         ({"protocol": {"sample": 1}, "experiments": {}}, "samples"),
-        (configure(varients={}), "variants"),
+        (config_with(varients={}), "variants"),
     ],
 )
 def test_the_nearest_key_is_named(config, key):
@@ -81,24 +81,24 @@ def test_the_nearest_key_is_named(config, key):
         ({"experiments": {"One": None}}, "experiments"),
         ({"experiments": {1: None}}, "experiments"),
         ({"experiments": {"one": {"question": "?"}}}, "experiments.one"),
-        (configure(question=""), "experiments.one.question"),
-        (configure(workload=1), "experiments.one.workload"),
-        (configure(workload="../gemm"), "experiments.one.workload"),
-        (configure(sizes=1), "experiments.one.sizes"),
-        (configure(sizes=[]), "experiments.one.sizes"),
-        (configure(sizes={"m": []}), "experiments.one.sizes.m"),
-        (configure(sizes={"m": None}), "experiments.one.sizes.m"),
-        (configure(sizes={"m": math.inf}), "experiments.one.sizes.m"),
-        (configure(sizes=[{"m": 1}, 1]), "experiments.one.sizes.1"),
-        (configure(sizes=[{"m": 1}, {"m": [1, None]}]), "experiments.one.sizes.1.m.1"),
-        (configure(sizes={1: 1}), "experiments.one.sizes"),
-        (configure(cache="tepid"), "experiments.one.cache"),
-        (configure(cache=[]), "experiments.one.cache"),
-        (configure(variants={}), "experiments.one.variants"),
-        (configure(variants={"blas": 1}), "experiments.one.variants.blas"),
-        (configure(variants={"blas": {"threads": {"a": 1}}}), "experiments.one.variants.blas.threads"),
-        (configure(variants={"../blas": {}}), "experiments.one.variants"),
-        (configure(variants={1: {}}), "experiments.one.variants"),
+        (config_with(question=""), "experiments.one.question"),
+        (config_with(workload=1), "experiments.one.workload"),
+        (config_with(workload="../gemm"), "experiments.one.workload"),
+        (config_with(sizes=1), "experiments.one.sizes"),
+        (config_with(sizes=[]), "experiments.one.sizes"),
+        (config_with(sizes={"m": []}), "experiments.one.sizes.m"),
+        (config_with(sizes={"m": None}), "experiments.one.sizes.m"),
+        (config_with(sizes={"m": math.inf}), "experiments.one.sizes.m"),
+        (config_with(sizes=[{"m": 1}, 1]), "experiments.one.sizes.1"),
+        (config_with(sizes=[{"m": 1}, {"m": [1, None]}]), "experiments.one.sizes.1.m.1"),
+        (config_with(sizes={1: 1}), "experiments.one.sizes"),
+        (config_with(cache="tepid"), "experiments.one.cache"),
+        (config_with(cache=[]), "experiments.one.cache"),
+        (config_with(variants={}), "experiments.one.variants"),
+        (config_with(variants={"blas": 1}), "experiments.one.variants.blas"),
+        (config_with(variants={"blas": {"threads": {"a": 1}}}), "experiments.one.variants.blas.threads"),
+        (config_with(variants={"../blas": {}}), "experiments.one.variants"),
+        (config_with(variants={1: {}}), "experiments.one.variants"),
         ({"cores": 0, "experiments": {}}, "cores"),
         ({"cores": "many", "experiments": {}}, "cores"),
         ({"cores": 2.0, "experiments": {}}, "cores"),
@@ -127,7 +127,7 @@ def test_wrong_values_are_refused_with_their_key(config, key):
 
 @pytest.mark.parametrize("value", [True, datetime.date(2026, 11, 27)])
 def test_words_that_yaml_reads_as_other_values_need_quotes(value):
-    message = refusal_of(configure(variants={"blas": {"threads": value}}))
+    message = refusal_of(config_with(variants={"blas": {"threads": value}}))
     assert "wrong at experiments.one.variants.blas.threads: " in message
     assert "put them in quotes" in message
 
@@ -141,7 +141,7 @@ def test_words_that_yaml_reads_as_other_values_need_quotes(value):
     ],
 )
 def test_a_protocol_with_a_minimum_above_its_maximum_is_refused(protocol, changes, sentence):
-    assert f"wrong at {sentence}. Raise most" in refusal_of({"protocol": protocol} | configure(protocol=changes))
+    assert f"wrong at {sentence}. Raise most" in refusal_of({"protocol": protocol} | config_with(protocol=changes))
 
 
 @pytest.mark.parametrize(("word", "value"), [("false", False), ("true", True), (False, False)])
@@ -171,10 +171,10 @@ def test_null_drops_an_experiment_or_a_variant(load):
 
 def test_mappings_are_merged_and_lists_replaced(load):
     overrides = "experiments: {one: {sizes: {n: [5]}, variants: {openmp: {threads: 8}, tiled: {threads: 1}}}}"
-    experiment = load(configure(), overrides, changes={"protocol": {"cap": 1}})["experiments"]["one"]
+    experiment = load(config_with(), overrides, changes={"protocol": {"cap": 1}})["experiments"]["one"]
     assert experiment["sizes"] == {"m": 1, "n": [5], "k": 1}
     assert experiment["variants"] == {"blas": {"threads": 1}, "openmp": {"threads": 8}, "tiled": {"threads": 1}}
-    assert load(configure(), changes={"protocol": {"cap": 1}})["protocol"]["cap"] == 1
+    assert load(config_with(), changes={"protocol": {"cap": 1}})["protocol"]["cap"] == 1
 
 
 def test_keys_that_share_an_anchor_change_independently(load):
@@ -193,15 +193,15 @@ def test_keys_that_share_an_anchor_change_independently(load):
         (3, "3 is not of type 'string'"),
     ],
 )
-def test_the_error_of_a_misspelt_experiment_suggests_a_name(name, message):
+def test_an_incomplete_experiment_is_refused_and_a_similar_name_suggested(name, message):
     assert message in refusal_of({"experiments": {"threads": EXPERIMENT, name: {"sizes": {"n": 4}}}})
 
 
 def test_a_misspelt_experiment_or_variant_cannot_be_dropped(load):
     """An experiment whose name is like no other may be one that a file in between added."""
     shipped = (ROOT / "config/config.yaml").read_text()
-    dropped = load(shipped, "experiments: {gemm_large: null, added_by_a_file_between: null}")
-    assert not {"gemm_large", "added_by_a_file_between"} & {*dropped["experiments"]}
+    config = load(shipped, "experiments: {gemm_large: null, added_by_a_file_between: null}")
+    assert not {"gemm_large", "added_by_a_file_between"} & {*config["experiments"]}
     with pytest.raises(LadderError, match="no such experiment to drop"):
         load(shipped, "experiments: {gemm_lagre: null}")
     with pytest.raises(LadderError, match="no variant 'tield' of gemm"):
@@ -366,8 +366,8 @@ def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monk
 
 
 def test_a_protocol_is_the_defaults_with_changes():
-    full = configuration.protocol({"samples": 2})
-    assert full == configuration.validate({"experiments": {}})["protocol"] | {"samples": 2}
+    protocol = configuration.protocol({"samples": 2})
+    assert protocol == configuration.validate({"experiments": {}})["protocol"] | {"samples": 2}
     for wrong in ({"sample": 2}, {"samples": 0}, [], None):
         with pytest.raises(LadderError, match="wrong at protocol"):
             configuration.protocol(wrong)
@@ -380,8 +380,8 @@ def test_every_key_has_the_documented_default():
     protocol |= {"phase_passes": 3, "energy": False, "cold_start": True}
     protocol |= {"share_machine": False, "side_by_side": False}
     assert config.pop("protocol") == protocol
-    auto, empty = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
-    others = {
+    auto_keys, empty_keys = ("machine", "cores", "gpus", "mpi"), ("architectures", "mirrors", "variant_folders", "only")
+    other_defaults = {
         "measure": True,
         "peers": True,
         "mnist_mirror": None,
@@ -389,9 +389,9 @@ def test_every_key_has_the_documented_default():
         "published": ["all"],
         "keep_published": False,
     }
-    others |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
-    others |= {"claims": ["config/claims.yaml"]}
-    assert config == dict.fromkeys(auto, "auto") | {key: [] for key in empty} | others
+    other_defaults |= {"ceiling_margin": 1.5, "sensitivity": "all", "environment": {}, "experiments": {}}
+    other_defaults |= {"claims": ["config/claims.yaml"]}
+    assert config == dict.fromkeys(auto_keys, "auto") | {key: [] for key in empty_keys} | other_defaults
 
 
 def test_only_keeps_the_named_experiments_and_the_ceilings():
@@ -421,12 +421,12 @@ def test_a_target_after_configfile_is_named_as_such(target, monkeypatch):
 
 def test_a_variant_without_a_value_is_refused_unless_another_file_has_it():
     """To write `serial:` in place of `serial: {}` would silently leave the variant out."""
-    first = {"experiments": {"one": {"variants": {"serial": {}}}, "two": None}}
+    other_file = {"experiments": {"one": {"variants": {"serial": {}}}, "two": None}}
     configuration.require_variants_to_drop(
-        {"a.yaml": {"experiments": {"one": {"variants": {"serial": None}}}}, "b": first}
+        {"a.yaml": {"experiments": {"one": {"variants": {"serial": None}}}}, "b": other_file}
     )
     with pytest.raises(LadderError, match=r"a.yaml is wrong at experiments.one.variants.blas: .* write `blas: {}`"):
         configuration.require_variants_to_drop(
-            {"a.yaml": {"experiments": {"one": {"variants": {"blas": None}}}}, "b": first}
+            {"a.yaml": {"experiments": {"one": {"variants": {"blas": None}}}}, "b": other_file}
         )
     configuration.require_variants_to_drop({"empty": None, "list": {"experiments": [1]}, "none": {"experiments": None}})

@@ -36,7 +36,7 @@ def refusal_of(variants, **options):
 
 
 @pytest.fixture
-def variant(monkeypatch, tmp_path):
+def write_variant(monkeypatch, tmp_path):
     """A function that writes a variant of gemm to a variant folder; names must differ, since each is read once."""
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path))
 
@@ -49,8 +49,8 @@ def variant(monkeypatch, tmp_path):
     sources.clear_caches()
 
 
-def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
-    name = variant(
+def test_an_unknown_device_is_refused_with_the_list_of_devices(write_variant):
+    name = write_variant(
         "elsewhere", 'DEVICE = "cpu"\nRUNTIME = "numba"\n\n\ndef setup(problem, *, threads: int): return problem\n'
     )
     with pytest.raises(
@@ -62,8 +62,8 @@ def test_an_unknown_device_is_refused_with_the_list_of_devices(variant):
         preconditions.require_preconditions(case, None)
 
 
-def test_a_variant_that_is_not_utf8_is_refused_by_name(variant, tmp_path):
-    name = variant("latin", "")
+def test_a_variant_that_is_not_utf8_is_refused_by_name(write_variant, tmp_path):
+    name = write_variant("latin", "")
     (tmp_path / "gemm/latin.py").write_bytes('DEVICE = "host"  # f\xfcr'.encode("latin-1"))
     case = Case("gemm", name, workloads.complete("gemm", SMALL), {"threads": 1})
     for run in (lambda: locations.set_variant_folders([tmp_path]), lambda: soundness.require_sound(case)):
@@ -79,28 +79,30 @@ def test_every_combination_is_one_case():
     assert len({item.case.key for item in items}) == len(items) == 3 * 2 * 2 * (2 + 1)
 
 
-def plan_two(first, second, **general):
-    """The plan of two experiments that share a case, with these changes of their protocols."""
+def plan_two(first_protocol, second_protocol, **general_protocol):
+    """The plan of two experiments that share a case; each has changes of the general protocol."""
     first_experiment, second_experiment = (
         experiment_of({"blas": {"threads": [1, 2]}}),
         experiment_of({"blas": {"threads": 1}}),
     )
     config = {
-        "protocol": general,
+        "protocol": general_protocol,
         "experiments": {
-            "one": first_experiment | {"protocol": first},
-            "other": second_experiment | {"protocol": second},
+            "one": first_experiment | {"protocol": first_protocol},
+            "other": second_experiment | {"protocol": second_protocol},
         },
     }
     return plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
 
 
 def test_the_protocol_of_an_experiment_overrides_the_general_one():
-    general = {"cap": 7, "most": 90}
-    items = plan_two({"cap": 60, "energy": True}, {"energy": True, "cap": 60}, **general)
-    expected = configuration.protocol(general | {"cap": 60, "energy": True})
+    general_protocol = {"cap": 7, "most": 90}
+    items = plan_two({"cap": 60, "energy": True}, {"energy": True, "cap": 60}, **general_protocol)
+    expected = configuration.protocol(general_protocol | {"cap": 60, "energy": True})
     assert [item.protocol for item in items] == [expected] * 3
-    assert [item.protocol for item in plan_two({}, {}, **general)] == [configuration.protocol(general)] * 3
+    assert [item.protocol for item in plan_two({}, {}, **general_protocol)] == [
+        configuration.protocol(general_protocol)
+    ] * 3
 
 
 def test_a_case_under_two_protocols_is_refused():
@@ -145,11 +147,11 @@ def test_cases_with_more_threads_than_cores_are_skipped():
     assert reasons(items) == [None, None, "needs 3 cores, 2 available"]
 
 
-def test_cases_without_their_library_or_program_are_skipped(variant):
-    library = variant(
+def test_cases_without_their_library_or_program_are_skipped(write_variant):
+    library = write_variant(
         "needs_library", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such_library",)\ndef setup(p): return 1'
     )
-    program = variant(
+    program = write_variant(
         "needs_program", 'DEVICE = "host"\nRUNTIME = "blas"\nPROGRAMS = ("no-such-program",)\ndef setup(p): return 1'
     )
     items = plan_experiment({library: {}, program: {}})
@@ -186,9 +188,9 @@ def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, r
         ('{"threads": (1, 1), "k": (1, 9), "way": ("near", "far")}', [None, None]),
     ],
 )
-def test_cases_beyond_the_limits_of_a_variant_are_skipped(variant, limits, expected):
+def test_cases_beyond_the_limits_of_a_variant_are_skipped(write_variant, limits, expected):
     text = f"LIMITS = {limits}\ndef setup(problem, *, threads: int, way: str): return 1"
-    name = variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "blas"\n{text}')
+    name = write_variant(f"limited_{len(limits)}", f'DEVICE = "host"\nRUNTIME = "blas"\n{text}')
     items = plan_experiment({name: {"threads": 1, "way": "far"}}, sizes=SMALL | {"form": ["nn", "tn"]})
     assert reasons(items) == [sentence and f"gemm/{name} {sentence}" for sentence in expected]
 
@@ -201,8 +203,8 @@ def test_peers_can_be_switched_off():
     assert reasons(plan_experiment(variants, sizes=sizes, workload="mlp")) == [None, None]
 
 
-def test_a_training_without_its_product_is_skipped(variant):
-    name = variant(
+def test_a_training_without_its_product_is_skipped(write_variant):
+    name = write_variant(
         "needs_much", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such_library",)\ndef setup(p): return 1'
     )
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
@@ -210,9 +212,9 @@ def test_a_training_without_its_product_is_skipped(variant):
     assert str(item.skipped) == "no_such_library is not installed"
 
 
-def test_a_training_in_another_dtype_than_its_product_takes_is_skipped(variant):
+def test_a_training_in_another_dtype_than_its_product_takes_is_skipped(write_variant):
     limits = 'LIMITS = {"dtype": ("float64",), "m": (1, 1)}'  # `m` isn't a size of a training
-    name = variant("double", f'DEVICE = "host"\nRUNTIME = "blas"\n{limits}\ndef setup(p): return 1')
+    name = write_variant("double", f'DEVICE = "host"\nRUNTIME = "blas"\n{limits}\ndef setup(p): return 1')
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5, "dtype": ["float64", "float32"]}
     items = plan_experiment({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
     assert reasons(items) == [None, f"gemm/{name} takes dtype float64 only"]
@@ -264,9 +266,9 @@ def test_a_tuning_of_words_has_one_of_its_words(graph):
     assert f"graph={graph!r} of mlp/cuda must be one of off, on." in message
 
 
-def test_tunings_with_a_default_may_be_omitted(variant):
+def test_tunings_with_a_default_may_be_omitted(write_variant):
     text = 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem, *, share: float = 0.5, threads: int = 1): return 1\n'
-    name = variant("has_defaults", text)
+    name = write_variant("has_defaults", text)
     assert len(plan_experiment({name: [{}, {"threads": 2}, {"share": 1}, {"share": 0.25}]})) == 4
     assert "share='a' of gemm/has_defaults must be a number" in refusal_of({name: {"share": "a"}})
 
@@ -280,8 +282,8 @@ def test_tunings_with_a_default_may_be_omitted(variant):
         ('DEVICE = "host"\nRUNTIME = "blas"', "has no function `setup`"),
     ],
 )
-def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sentence):
-    assert sentence in refusal_of({variant("broken", text): {}})
+def test_a_file_that_is_no_variant_is_refused_when_planning(write_variant, text, sentence):
+    assert sentence in refusal_of({write_variant("broken", text): {}})
 
 
 @pytest.mark.parametrize(
@@ -298,22 +300,22 @@ def test_a_file_that_is_no_variant_is_refused_when_planning(variant, text, sente
         ("def setup(p, *, way: Literal[WORDS] = 1): return 1", "uses 'Literal', which is not defined"),
     ],
 )
-def test_wrong_constants_are_refused_with_the_name_of_the_variant(variant, text, reason):
-    name = variant("wrongly", f'DEVICE = "host"\nRUNTIME = "blas"\n{text}')
+def test_wrong_constants_are_refused_with_the_name_of_the_variant(write_variant, text, reason):
+    name = write_variant("wrongly", f'DEVICE = "host"\nRUNTIME = "blas"\n{text}')
     refusal = refusal_of({name: {"way": "a"} if "way" in text else {}})
     assert reason in refusal
     assert "wrongly" in refusal
 
 
-def test_cases_without_a_submodule_of_a_library_are_skipped(variant):
-    name = variant(
+def test_cases_without_a_submodule_of_a_library_are_skipped(write_variant):
+    name = write_variant(
         "needs_part", 'DEVICE = "host"\nRUNTIME = "blas"\nREQUIRES = ("no_such.part",)\ndef setup(p): return 1'
     )
     assert reasons(plan_experiment({name: {}})) == ["no_such.part is not installed"]
 
 
-def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
-    name = variant("edited", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(p): return 1')
+def test_folders_and_broken_links_are_no_variants(write_variant, tmp_path):
+    name = write_variant("edited", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(p): return 1')
     (tmp_path / "gemm/.#edited.py").symlink_to("somebody@host.1")  # an editor's lock
     (tmp_path / "gemm/folder.py").mkdir()
     locations.set_variant_folders([tmp_path])
@@ -321,8 +323,8 @@ def test_folders_and_broken_links_are_no_variants(variant, tmp_path):
     assert len(plan_experiment({name: {}})) == 1
 
 
-def test_planning_runs_no_variant(variant):
-    name = variant(
+def test_planning_runs_no_variant(write_variant):
+    name = write_variant(
         "explodes", 'DEVICE = "host"\nRUNTIME = "blas"\ndef setup(problem): return 1\nraise ValueError("imported")\n'
     )
     assert len(plan_experiment({name: {}})) == 1
@@ -333,7 +335,8 @@ def test_every_variant_declares_its_threads_ranks_and_libraries(workload):
     for name in workloads.variants(workload):
         constants, tunings = workloads.constants(workload, name), setup_arguments.tunings(workload, name)
         if constants["DEVICE"] == "host":
-            assert tunings.get("threads", ("int", True)) == ("int", True)  # serial variants have none
+            # A tuning is (its type, whether it is required). Serial variants have no threads.
+            assert tunings.get("threads", ("int", True)) == ("int", True)
             continue
         assert constants["DEVICE"] in ("cuda", "mpi", "mpi_cuda", "offload")
         if "mpi" in constants["DEVICE"]:
@@ -417,11 +420,11 @@ def test_published_machines_are_found_by_name(tmp_path, monkeypatch):
     (folder / "box/machine.json").touch()
     (folder / "empty").mkdir()
     cpu = {"Model name": "a CPU", "Vector units": "none"}
-    about = {"system": "Linux", "python": "3", "cpu": cpu, "cores": 1, "memory": 1, "cache_bytes": 1, "gpus": []}
+    description = {"system": "Linux", "python": "3", "cpu": cpu, "cores": 1, "memory": 1, "cache_bytes": 1, "gpus": []}
     for campaign, machine in {"a": "box", "b": "other"}.items():
         (folder / "campaigns" / campaign).mkdir(parents=True)
-        note = {"machine": machine, "description": about | {"libraries": {}}, "campaign": {"name": campaign}}
-        (folder / "campaigns" / campaign / "machine.json").write_text(json.dumps(note))
+        document = {"machine": machine, "description": description | {"libraries": {}}, "campaign": {"name": campaign}}
+        (folder / "campaigns" / campaign / "machine.json").write_text(json.dumps(document))
     assert plan.published_names(["all"]) == ["box", "campaigns/a", "campaigns/b"]
     assert plan.published_names(["box"]) == ["box", "campaigns/a"]
     assert plan.published_names(["other"]) == ["campaigns/b"]
@@ -505,8 +508,8 @@ def test_a_case_has_its_own_fingerprint_in_the_plan():
     assert len({case["sources"] for case in cases}) == 2
 
 
-@pytest.mark.parametrize(("layers", "max_bytes", "runs"), [(34, 255, False), (8, 255, True), (8, 143, False)])
-def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers, max_bytes, runs):
+@pytest.mark.parametrize(("layers", "max_bytes", "fits"), [(34, 255, False), (8, 255, True), (8, 143, False)])
+def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers, max_bytes, fits):
     """The maximum of 143 bytes is that of eCryptfs."""
     limits = {"PC_NAME_MAX": max_bytes, "PC_PATH_MAX": 4096}
     monkeypatch.setattr(os, "pathconf", lambda path, name: limits[name])
@@ -515,12 +518,12 @@ def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers
     config = {"experiments": {"deep": training, "other": experiment_of({"blas": {"threads": 1}})}}
     deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
     assert other.skipped is None
-    assert (deep.skipped is None) == runs
-    assert runs or f"allows names of at most {max_bytes} bytes, and .layers=784-100-" in str(deep.skipped)
+    assert (deep.skipped is None) == fits
+    assert fits or f"allows names of at most {max_bytes} bytes, and .layers=784-100-" in str(deep.skipped)
     assert plan.skip_unmeasured([deep, other]) == []
 
 
-def test_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path):
+def test_unusable_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):

@@ -81,11 +81,11 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
     ],
 )
 def test_a_slurm_that_can_not_be_reached_is_told_from_a_refusal(message, start, monkeypatch):
-    described = site.validate(
+    description = site.validate(
         {"nodes": {"cpu": {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 1}}}, "site.yaml"
     )
     monkeypatch.setattr(slurm.shutil, "which", lambda name: name)
     monkeypatch.setattr(slurm, "run", lambda *command: CompletedProcess(command, 1, "", message))
     with pytest.raises(LadderError) as error:
-        slurm.require_accepted(described, "site.yaml", ["cpu"])
+        slurm.require_accepted(description, "site.yaml", ["cpu"])
     assert str(error.value).startswith(start)

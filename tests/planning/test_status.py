@@ -60,7 +60,7 @@ def write(path, text="{}", seconds_ago=0):
     return path
 
 
-def start(item, job_id=None):
+def mark_started(item, job_id=None):
     """Have Snakemake mark the job of a case as started; `job_id` is that of the scheduler if the job waits there."""
     FilePersistence(path=Path(".snakemake")).started(SimpleNamespace(output=[IOFile(record_path(item))]), job_id)
 
@@ -83,9 +83,9 @@ def test_the_report_has_every_state(live_run):
     done, running, waiting, failed, not_begun = map(planned_case, range(1, 6))
     run = begin_run(done, running, waiting, failed, not_begun, planned_case(6, REASON))
     write(record_path(done))
-    start(running)
+    mark_started(running)
     write(log_path(running), "warming up")
-    start(waiting, "4711")
+    mark_started(waiting, "4711")
     write(log_path(failed), "Some words before.\nladder measure: The result is wrong.\n")
     assert states_of(run, is_running=True) == ["done", "running", "waiting", "failed", "not begun", "skipped"]
     lines = status.report(run["cases"], run).splitlines()
@@ -103,8 +103,8 @@ def test_the_report_has_every_state(live_run):
 
 def test_jobs_that_ran_when_snakemake_died_are_cut_off():
     run = begin_run(planned_case(1), planned_case(2))
-    start(planned_case(1))
-    start(planned_case(2), "4711")
+    mark_started(planned_case(1))
+    mark_started(planned_case(2), "4711")
     assert not runs.may_be_running()
     assert states_of(run, is_running=False) == ["cut off", "cut off"]
     report = status.report(run["cases"], run)
@@ -116,8 +116,8 @@ def test_jobs_that_ran_when_snakemake_died_are_cut_off():
 
 
 def test_a_marker_of_an_earlier_run_is_no_running_job():
-    start(planned_case(1))
-    start(planned_case(2))
+    mark_started(planned_case(1))
+    mark_started(planned_case(2))
     for path in marker_files():
         write(path, path.read_text(), seconds_ago=10)
     run = begin_run(planned_case(1), planned_case(2), to_measure=[planned_case(1)])
@@ -161,7 +161,7 @@ def test_a_plan_without_cases_has_a_report():
 def test_the_marker_of_a_long_path_is_read():
     item = planned_case(1, machine="label-" * 30)
     run = begin_run(item)
-    start(item)
+    mark_started(item)
     (marker,) = marker_files()
     assert marker.parent.name.startswith("@")
     assert states_of(run, is_running=True) == ["running"]
@@ -169,7 +169,7 @@ def test_the_marker_of_a_long_path_is_read():
 
 def test_a_truncated_marker_is_a_job_and_other_files_are_not():
     run = begin_run(planned_case(1))
-    start(planned_case(1), "4711")
+    mark_started(planned_case(1), "4711")
     (marker,) = marker_files()
     for text in ("", '{"external', b"\xff\xfe", "[]", "null"):
         write(marker, text)
@@ -224,7 +224,7 @@ def test_a_truncated_file_of_the_run_is_an_error(capsys, text):
 
 def test_status_changes_no_files(capsys, live_run):
     begin_run(planned_case(1), planned_case(2))
-    start(planned_case(1))
+    mark_started(planned_case(1))
     write(log_path(planned_case(2)), "ladder measure: Wrong.")
     before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
     assert "Wrong." in run_status(capsys).out
@@ -254,7 +254,7 @@ def test_the_summary_counts_new_results():
     write(record_path(cases[2]), '{"wall": 61.4}')
     for item in cases[3:12]:
         write(log_path(item), f"ladder measure: Wrong m={item.case.sizes['m']}.")
-    start(cases[12])
+    mark_started(cases[12])
     text = status.summary(run)
     # The 15th case was neither due nor done.
     assert (
@@ -289,7 +289,7 @@ def test_a_case_on_two_machines_has_two_states(live_run):
     run = begin_run(here, there, planned_case(2), planned_case(2, machine="there"))
     write(record_path(there), '{"wall": 5}')
     write(log_path(planned_case(2)), "ladder measure: Wrong.")
-    start(planned_case(2, machine="there"))
+    mark_started(planned_case(2, machine="there"))
     assert states_of(run, is_running=True) == ["not begun", "done", "failed", "running"]
     assert "Of 4 cases, 1 was measured now and 0 before; 1 failed, 2 were not begun or cut off" in status.summary(run)
     assert ", 0:00:05 of it measuring." in status.summary(run)

@@ -13,6 +13,7 @@ from ladder.planning import plan, targets
 from ladder.records import record
 from ladder.records.case import Case
 
+# The description of one kind of nodes, to which tests add keys.
 NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 
 
@@ -118,24 +119,27 @@ def test_cases_that_do_not_fit_on_the_nodes_are_skipped(site, changes, case, rea
 
 def test_a_case_without_gpus_requests_all_nodes_of_its_kind(site):
     nodes_by_kind = {"cpu": NODES, "mpi": NODES | {"count": 4, "launcher": "srun"}}
-    kinds = targets.of_cluster(site(nodes=nodes_by_kind))
+    targets_by_kind = targets.of_cluster(site(nodes=nodes_by_kind))
     for kind, case, nodes in [
         ("cpu", case_of("blas", threads=2), 1),
         ("mpi", case_of("mpi", ranks=2, mode="ship"), 4),
     ]:
-        assert (targets.nodes_of(kinds[kind], case), targets.gres_of(kinds[kind], case)) == (nodes, "")
+        assert (targets.nodes_of(targets_by_kind[kind], case), targets.gres_of(targets_by_kind[kind], case)) == (
+            nodes,
+            "",
+        )
 
 
 def test_the_shipped_description_is_valid_and_has_all_kinds(monkeypatch):
     monkeypatch.delenv(targets.SITE_VARIABLE, raising=False)
-    kinds = targets.of_cluster(targets.site(ROOT / targets.SITE))
-    assert set(kinds) == set(targets.KINDS)
-    assert targets.labels(kinds) == ["cluster-cpu", "cluster-gpu"]
+    targets_by_kind = targets.of_cluster(targets.site(ROOT / targets.SITE))
+    assert set(targets_by_kind) == set(targets.KINDS)
+    assert targets.labels(targets_by_kind) == ["cluster-cpu", "cluster-gpu"]
 
 
 def test_a_case_runs_on_nodes_of_its_kind_or_else_on_those_for_cpus(site):
     nodes_by_kind = {"cpu": NODES, "mpi": NODES | {"count": 4, "machine": "lab-mpi", "launcher": "srun"}}
-    kinds = targets.of_cluster(site(nodes=nodes_by_kind, account="a"))
+    targets_by_kind = targets.of_cluster(site(nodes=nodes_by_kind, account="a"))
     for case, label in [
         (case_of("blas", threads=2), "lab"),
         (case_of("mpi", ranks=1, mode="ship"), "lab"),
@@ -143,9 +147,9 @@ def test_a_case_runs_on_nodes_of_its_kind_or_else_on_those_for_cpus(site):
         (case_of("cublas"), "lab"),
         (case_of("mpi_cublas", ranks=2, mode="ship"), "lab"),
     ]:
-        assert targets.target_of(kinds, case).label == label
-    assert (kinds["mpi"].cores, kinds["mpi"].nodes) == (8, 4)
-    assert kinds["mpi"].slurm_resources == {
+        assert targets.target_of(targets_by_kind, case).label == label
+    assert (targets_by_kind["mpi"].cores, targets_by_kind["mpi"].nodes) == (8, 4)
+    assert targets_by_kind["mpi"].slurm_resources == {
         "slurm_account": "a",
         "qos": None,
         "slurm_partition": "p",
@@ -154,14 +158,14 @@ def test_a_case_runs_on_nodes_of_its_kind_or_else_on_those_for_cpus(site):
         "constraint": None,
         "slurm_extra": "--exclusive",
     }
-    assert reason_of(case_of("cublas"), kinds["cpu"]) == "needs a GPU, none available"
+    assert reason_of(case_of("cublas"), targets_by_kind["cpu"]) == "needs a GPU, none available"
 
 
 def test_gpu_cases_are_planned_without_cupy_only_for_a_cluster(site, monkeypatch):
     monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
-    kinds = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
-    assert targets.gres_of(kinds["gpu"], case_of("cublas")) == "gpu:h100:1"
-    assert plan.skip_reason(case_of("cublas"), True, kinds["gpu"]) is None
+    targets_by_kind = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
+    assert targets.gres_of(targets_by_kind["gpu"], case_of("cublas")) == "gpu:h100:1"
+    assert plan.skip_reason(case_of("cublas"), True, targets_by_kind["gpu"]) is None
     assert (
         reason_of(case_of("cublas"), targets.Target("here", 2, 1))
         == "cupy is not installed: `make setup GPU=1` installs it"
@@ -169,7 +173,7 @@ def test_gpu_cases_are_planned_without_cupy_only_for_a_cluster(site, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("description", "word"),
+    ("description", "text"),
     [
         ({}, "'nodes' is a required property"),
         ({"nodes": {}}, "'cpu' is a required property"),
@@ -181,10 +185,10 @@ def test_gpu_cases_are_planned_without_cupy_only_for_a_cluster(site, monkeypatch
         ({"nodes": {"cpu": NODES}, "acount": "a"}, "acount"),
     ],
 )
-def test_the_error_of_a_wrong_description_names_file_and_key(site, description, word):
+def test_the_error_of_a_wrong_description_names_file_and_key(site, description, text):
     with pytest.raises(LadderError, match=r"The cluster's description .*site\.yaml is wrong at ") as error:
         site(**description)
-    assert word in str(error.value)
+    assert text in str(error.value)
 
 
 def test_without_a_description_the_error_says_what_to_do(monkeypatch, tmp_path):

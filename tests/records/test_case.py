@@ -25,18 +25,20 @@ def test_a_value_comes_back_with_its_type(value):
 def test_random_cases_come_back_and_slugs_are_one_to_one():
     rng = random.Random(1)
     names = ["m", "n", "k", "rate", "layers", "block", "threads", "x_1", "product"]
-    keys = {}
+    cases_by_slug = {}
     for _ in range(2000):
-        sampled = rng.sample(names, rng.randint(1, len(names)))
-        cut = rng.randint(0, len(sampled))
-        sizes, tuning = ({name: rng.choice(VALUES) for name in part} for part in (sampled[:cut], sampled[cut:]))
+        subset = rng.sample(names, rng.randint(1, len(names)))
+        size_count = rng.randint(0, len(subset))
+        sizes, tuning = (
+            {name: rng.choice(VALUES) for name in part} for part in (subset[:size_count], subset[size_count:])
+        )
         case = Case("gemm", "blas", sizes, tuning, rng.choice(CACHES))
         parsed = Case.parse("gemm", "blas", case.slug)
         assert (parsed, parsed.slug) == (case, case.slug)
         assert list(parsed.sizes) == list(sizes)
         assert all(is_same(parsed.sizes[name], sizes[name]) for name in sizes)
         assert all(is_same(parsed.tuning[name], tuning[name]) for name in tuning)
-        assert keys.setdefault(case.slug, case) == case
+        assert cases_by_slug.setdefault(case.slug, case) == case
         assert "/" not in case.slug
 
 
@@ -98,7 +100,7 @@ def test_a_parsed_case_has_sizes_tuning_cache_and_key():
         "m=" + "9" * 5000 + ",cache=cold",
     ],
 )
-def test_anything_else_is_refused_in_a_sentence(slug):
+def test_a_text_that_is_not_a_slug_is_refused_in_a_sentence(slug):
     with pytest.raises(LadderError) as error:
         Case.parse("gemm", "blas", slug)
     assert str(error.value).rstrip("'").endswith((".", "cache=cold"))

@@ -82,9 +82,9 @@ def test_modification_times_in_the_future_are_set_to_now_in_the_same_order(tmp_p
 @pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9"), os.fsdecode(b"\xff")])
 def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path, name):
     files.require_utf8(tmp_path, tmp_path / "café", "a deleted folder")
-    with pytest.raises(LadderError, match=r"isn't UTF-8: rename the folder") as caught:
+    with pytest.raises(LadderError, match=r"isn't UTF-8: rename the folder") as error:
         files.require_utf8(tmp_path, tmp_path / name)
-    assert str(caught.value).encode()
+    assert str(error.value).encode()
 
 
 def test_a_folder_that_the_locale_cannot_encode_is_refused(tmp_path, monkeypatch):

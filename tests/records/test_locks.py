@@ -17,7 +17,7 @@ from ladder.build import compiler, libraries
 from ladder.errors import LadderError
 from ladder.records import holders, locks, runs
 
-HOLDER = """
+HOLDER_CODE = """
 import sys, time
 from pathlib import Path
 from ladder.machine import processes
@@ -32,7 +32,7 @@ with locks.timing_lock(shared=sys.argv[1] == "shared"):
 
 
 # The threads of a test that wait or have waited for a lock.
-waiting = []
+waiting_threads = []
 
 
 @pytest.fixture(autouse=True)
@@ -43,8 +43,8 @@ def folders(tmp_path, monkeypatch):
         folder.mkdir()
     monkeypatch.setattr(locks, "FOLDERS", folders)
     yield folders
-    while waiting:  # a thread that still waits would open the folders of the next test
-        waiting.pop().join(10)
+    while waiting_threads:  # a thread that still waits would open the folders of the next test
+        waiting_threads.pop().join(10)
 
 
 def lock_files(name="timing"):
@@ -61,7 +61,7 @@ def can_enter(context, seconds=0.2):
 
     thread = threading.Thread(target=enter, daemon=True)
     thread.start()
-    waiting.append(thread)
+    waiting_threads.append(thread)
     return has_entered.wait(seconds)
 
 
@@ -69,7 +69,7 @@ def can_enter(context, seconds=0.2):
 def holder(kind="alone", **variables):
     """Another process that holds the machine for timing; `kind` is "alone", "shared", or "started" with a child."""
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], **variables}
-    line = [sys.executable, "-c", HOLDER, kind, *map(str, locks.FOLDERS)]
+    line = [sys.executable, "-c", HOLDER_CODE, kind, *map(str, locks.FOLDERS)]
     with subprocess.Popen(line, env=environment, cwd=locks.FOLDERS[0], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == "holds\n"
@@ -326,13 +326,13 @@ def test_one_folder_suffices_and_none_is_refused(folders):
 def test_a_child_keeps_the_lock_of_a_holder_that_dies(capsys):
     """For example, a child of a killed run's compiler continues for a while."""
     with holder("started") as process:
-        sleeping = int(process.stdout.readline())
+        child_id = int(process.stdout.readline())
         process.kill()
         process.wait()
         try:
             assert f"process {process.pid} in " in waiting_message(capsys)
         finally:
-            os.kill(sleeping, signal.SIGKILL)
+            os.kill(child_id, signal.SIGKILL)
         assert can_enter(locks.timing_lock(), 10)
 
 

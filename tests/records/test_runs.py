@@ -14,7 +14,7 @@ from conftest import ROOT
 from ladder.errors import LadderError
 from ladder.records import holders, mounts, runs
 
-RUN = """
+RUN_CODE = """
 import sys, time
 from ladder.records import runs
 runs.begin(sys.argv[1])
@@ -44,25 +44,25 @@ def sign_last_run(folder, **signature):
     (folder / runs.LOCK_NAME).write_text(json.dumps(holders.signature() | signature) + "\n")
 
 
-def set_mount(kind, options=""):
-    mounts.MOUNTS.write_text(MOUNT_LINE.format(kind, options), encoding="utf-8")
+def set_mount(file_system, options=""):
+    mounts.MOUNTS.write_text(MOUNT_LINE.format(file_system, options), encoding="utf-8")
 
 
-@pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"rule": "\xff"}', b"\0\0", b'{"rule": 1}'])
-def test_damaged_metadata_is_removed_unless_a_run_is_alive(folder, note):
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"rule": "\xff"}', b"\0\0", b'{"rule": 1}'])
+def test_damaged_metadata_is_removed_unless_a_run_is_alive(folder, damaged):
     from snakemake.persistence import MetadataRecord
 
-    notes = [folder / "metadata" / name for name in ("sound", "@long/damaged")]
-    for path, text in zip(notes, (b'{"rule": "plan", "starttime": 1.5}', note), strict=True):
+    paths = [folder / "metadata" / name for name in ("sound", "@long/damaged")]
+    for path, text in zip(paths, (b'{"rule": "plan", "starttime": 1.5}', damaged), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text)
     snakemake_lock(folder).unlink()
     runs.begin(folder)
     runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
-    assert all(path.exists() for path in notes)
+    assert all(path.exists() for path in paths)
     runs.held_files.pop().close()
     runs.remove_invalid_metadata(MetadataRecord.model_validate, folder)
-    assert [path.exists() for path in notes] == [True, False]
+    assert [path.exists() for path in paths] == [True, False]
 
 
 def test_a_stale_lock_that_is_a_folder_is_reported(folder):
@@ -86,7 +86,7 @@ def test_locks_of_a_killed_run_are_removed_whatever_the_host_name(folder):
 
 
 @pytest.mark.parametrize(
-    ("kind", "options", "is_removed"),
+    ("file_system", "options", "is_removed"),
     [
         ("ext4", "", True),  # this machine was restarted
         ("overlay", "", True),
@@ -100,8 +100,10 @@ def test_locks_of_a_killed_run_are_removed_whatever_the_host_name(folder):
     ],
 )
 @pytest.mark.parametrize("text", [None, "", "another\n", "{"])
-def test_a_run_of_another_boot_counts_as_ended_if_the_file_system_shows_locks(folder, kind, options, is_removed, text):
-    set_mount(kind, options)
+def test_a_run_of_another_boot_counts_as_ended_if_the_file_system_shows_locks(
+    folder, file_system, options, is_removed, text
+):
+    set_mount(file_system, options)
     sign_last_run(folder, boot="another", host=os.uname().nodename)
     if text is not None:  # truncated, or written by an earlier version
         (folder / runs.LOCK_NAME).write_text(text)
@@ -127,7 +129,7 @@ def test_without_boot_ids_host_names_are_compared(folder, monkeypatch):
 
 
 def test_a_live_run_is_reported_and_its_death_frees_the_folder(folder):
-    line = [sys.executable, "-c", RUN, str(folder)]
+    line = [sys.executable, "-c", RUN_CODE, str(folder)]
     with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
         try:
             assert run.stdout.readline() == "began\n"
@@ -148,7 +150,7 @@ def test_a_run_waits_for_a_process_that_tests_the_lock(folder):
     """Otherwise it would continue without a lock, and the next run would take it for dead."""
     with Path(folder, runs.LOCK_NAME).open("w", encoding="utf-8") as file:
         runs.fcntl.flock(file, runs.fcntl.LOCK_SH)
-        line = [sys.executable, "-c", RUN, str(folder)]
+        line = [sys.executable, "-c", RUN_CODE, str(folder)]
         with subprocess.Popen(line, env={"PYTHONPATH": str(ROOT / "src")}, stdout=subprocess.PIPE, text=True) as run:
             try:
                 time.sleep(0.5)

@@ -9,20 +9,20 @@ from ladder.report import figures
 
 pytestmark = pytest.mark.slow  # together: every figure is drawn
 
-EPOCHS = {f"time of an epoch, 784-56-28-10, {count},000 images, float32" for count in (10, 60)}
-SYSTEM = "n, κ = 100, tolerance 1e-4"
-SHARE = "share of the time (%)"
+EPOCH_LABELS = {f"time of an epoch, 784-56-28-10, {count},000 images, float32" for count in (10, 60)}
+SYSTEM_LABEL = "n, κ = 100, tolerance 1e-4"
+SHARE_LABEL = "share of the time (%)"
 # {figure: {(label of x, label of y)}}, without axes that have no label.
 AXES = {
     "backprop_host": {("threads", ""), ("time of an epoch", "")},
     "backprop_variations": {("times as long", "")},
-    "backprop_waterfall": {*((epoch, "") for epoch in EPOCHS), (SHARE, "")},
+    "backprop_waterfall": {*((epoch, "") for epoch in EPOCH_LABELS), (SHARE_LABEL, "")},
     "dcgan_pictures": set(),
     "dcgan_splits": {("time since the start (ms)", "")},
     "dcgan_timeline": {("time since the start (ms)", "")},
-    "dcgan_waterfall": {("time of a picture, 512 channels", ""), (SHARE, "")},
+    "dcgan_waterfall": {("time of a picture, 512 channels", ""), (SHARE_LABEL, "")},
     "descent_convergence": {("iteration", "relative residual"), ("iteration", "")},
-    "descent_solution": {(SYSTEM, "time of a solve"), (SYSTEM, "")},
+    "descent_solution": {(SYSTEM_LABEL, "time of a solve"), (SYSTEM_LABEL, "")},
     "descent_waterfall": {("time of an iteration, n = 512, float32", "")},
     "gemm_roofline": {("FLOP per byte", "GFLOP/s")},
     "gemm_shapes": {("FLOP", "speed-up")},
@@ -64,18 +64,18 @@ def milliseconds(text):
     return float(number) * {"s": 1e3, "ms": 1, "µs": 1e-3, "ns": 1e-6}[unit]
 
 
-# `share` is the sum of the phases over the call in the made-up data, `count` the minimum number of a panel's bars.
-@pytest.mark.parametrize(("name", "share", "count"), [("gemv_phases", 0.95, 8), ("mlp_methods", 1.0, 1)])
-def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, share, count):
+# `phase_share` is the sum of the phases over the call in the made-up data, `min_bars` the fewest bars of a panel.
+@pytest.mark.parametrize(("name", "phase_share", "min_bars"), [("gemv_phases", 0.95, 8), ("mlp_methods", 1.0, 1)])
+def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, phase_share, min_bars):
     for axes in draw(name, tables(name)).axes:
         labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
         dots = {round(y, 6): x for x, y in axes.collections[-1].get_offsets()}
-        assert len(labels) >= count
+        assert len(labels) >= min_bars
         assert {y: dots[y] for y in labels} == pytest.approx(labels, rel=5e-3)
         sums = defaultdict(float)
         for bar in axes.patches:
             sums[round(bar.get_y() + bar.get_height() / 2, 6)] += bar.get_width()
-        assert sums == pytest.approx({y: share * dots[y] for y in sums}, rel=0.01)
+        assert sums == pytest.approx({y: phase_share * dots[y] for y in sums}, rel=0.01)
 
 
 # The axis shows FLOPs or, for matrix-vector products, bytes: in float64 they read 8 for two operations.

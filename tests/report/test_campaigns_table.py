@@ -25,8 +25,8 @@ def test_a_librarys_version_is_written_with_dots(name, number, dotted):
 
 
 def campaign_description(**packages):
-    described = {"system": "Linux 6", "python": "3.12", "gpus": [], "libraries": packages}
-    return {"description": described, "campaign": {"software": {"gcc": "13"}}}
+    description = {"system": "Linux 6", "python": "3.12", "gpus": [], "libraries": packages}
+    return {"description": description, "campaign": {"software": {"gcc": "13"}}}
 
 
 def test_campaigns_with_the_same_software_share_a_column():

@@ -14,13 +14,13 @@ from ladder.workloads.dcgan.paper.lines import SPLIT_IMAGES
 from ladder.workloads.gemv.paper import model as gemv_model
 from ladder.workloads.mlp.paper import sample_digits
 
-NUMBER = r"\d+(?: %)?|\b(?:two|twice|three|four|five|six|ten|sixteen|hundred|fifth|tenth|half)\b"
-WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 16: "sixteen", 100: "hundred"}
-TIMES = {2: "twice"}
-MEDIAN = "95 %"  # by `intervals.summary`
-RATIO = f"{100 * quotients.LEVEL:.0f} %"
-# Phrases with digits or number words that don't come from the code.
-NAMES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices", "TF32")
+NUMBER_PATTERN = r"\d+(?: %)?|\b(?:two|twice|three|four|five|six|ten|sixteen|hundred|fifth|tenth|half)\b"
+NUMBER_WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 16: "sixteen", 100: "hundred"}
+MULTIPLE_WORDS = {2: "twice"}
+MEDIAN_LEVEL = "95 %"  # by `intervals.summary`
+RATIO_LEVEL = f"{100 * quotients.LEVEL:.0f} %"
+# Other phrases with digits or number words that don't come from the code.
+OTHER_PHRASES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices", "TF32")
 
 
 def numbers_of_code():
@@ -31,21 +31,21 @@ def numbers_of_code():
     assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE
     first, *_ = splits.CALLS
     return {
-        "backprop_host": [MEDIAN],
-        "backprop_variations": [str(backprop_lines.KERNELS["block"]), RATIO],
-        "backprop_waterfall": [WORDS[len(at_o2)], TIMES[backprop_model.IMAGE_PASSES], RATIO],
-        "dcgan_splits": [WORDS[SPLIT_IMAGES], WORDS[sum(map(int, first.split(" + ")))]],
-        "dcgan_waterfall": [RATIO],
-        "descent_solution": [MEDIAN],
-        "descent_waterfall": [RATIO],
-        "gemm_roofline": [MEDIAN],
-        "gemv_phases": [MEDIAN, "fifth"],
-        "gemv_scaling": [MEDIAN],
-        "gemv_waterfall": [WORDS[1 + gemv_model.COPY_ACCESSES], RATIO],
-        "mlp_methods": [MEDIAN, "fifth"],
-        "mlp_sample_digits": [WORDS[sample_digits.IMAGES_PER_DIGIT]],
-        "mlp_threads": [MEDIAN],
-        "mlp_waterfall": [RATIO],
+        "backprop_host": [MEDIAN_LEVEL],
+        "backprop_variations": [str(backprop_lines.KERNELS["block"]), RATIO_LEVEL],
+        "backprop_waterfall": [NUMBER_WORDS[len(at_o2)], MULTIPLE_WORDS[backprop_model.IMAGE_PASSES], RATIO_LEVEL],
+        "dcgan_splits": [NUMBER_WORDS[SPLIT_IMAGES], NUMBER_WORDS[sum(map(int, first.split(" + ")))]],
+        "dcgan_waterfall": [RATIO_LEVEL],
+        "descent_solution": [MEDIAN_LEVEL],
+        "descent_waterfall": [RATIO_LEVEL],
+        "gemm_roofline": [MEDIAN_LEVEL],
+        "gemv_phases": [MEDIAN_LEVEL, "fifth"],
+        "gemv_scaling": [MEDIAN_LEVEL],
+        "gemv_waterfall": [NUMBER_WORDS[1 + gemv_model.COPY_ACCESSES], RATIO_LEVEL],
+        "mlp_methods": [MEDIAN_LEVEL, "fifth"],
+        "mlp_sample_digits": [NUMBER_WORDS[sample_digits.IMAGES_PER_DIGIT]],
+        "mlp_threads": [MEDIAN_LEVEL],
+        "mlp_waterfall": [RATIO_LEVEL],
     }
 
 
@@ -53,28 +53,28 @@ def test_the_numbers_of_captions_are_those_of_the_code():
     captions = {}
     for name in figures.names():
         text = " ".join(figures.constants(name)["CAPTION"].split())
-        for name_part in NAMES:
-            text = text.replace(name_part, "")
-        captions |= {name: numbers} if (numbers := re.findall(NUMBER, text)) else {}
+        for phrase in OTHER_PHRASES:
+            text = text.replace(phrase, "")
+        captions |= {name: numbers} if (numbers := re.findall(NUMBER_PATTERN, text)) else {}
     assert captions == numbers_of_code()
 
 
 def test_the_captions_of_variations_tell_the_base_that_is_varied():
     text = " ".join(figures.constants("backprop_variations")["CAPTION"].split())
-    words = {
+    phrases = {
         "static": "a static schedule",
         "reduction": "a reduction of the error",
         "accumulators": "sums of updates per thread",
     }
-    words |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
-    words |= {
+    phrases |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
+    phrases |= {
         "texture": "tables in texture memory",
         "block": "sums of the error per block",
         256: "256 threads per block",
     }
-    words |= {"offsets": "of `cuda_flat`, stored offsets"}
+    phrases |= {"offsets": "of `cuda_flat`, stored offsets"}
     bases = (backprop_lines.SHARED_LOOPS, backprop_lines.KERNELS, backprop_lines.FLAT)
     base = [value for tuning in bases for value in tuning.values()]
-    assert {words[value] for value in base} == {word for word in words.values() if word in text}
-    places = [text.index(words[value]) for value in base]
+    assert {phrases[value] for value in base} == {word for word in phrases.values() if word in text}
+    places = [text.index(phrases[value]) for value in base]
     assert sorted(places) == places

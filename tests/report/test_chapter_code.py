@@ -27,9 +27,9 @@ def test_a_mistake_in_a_table_names_the_line(function, monkeypatch):
     monkeypatch.setattr(chapters.Chapter, "table_of", lambda self, name, study: fails(study))
     with pytest.raises(
         LadderError, match=r"^The table `square` of the chapter gemm stopped with KeyError: 'bytes_'"
-    ) as e:
+    ) as error:
         chapter.table("square", None)
-    assert f"(line 2 of {path})" in str(e.value)
+    assert f"(line 2 of {path})" in str(error.value)
 
 
 def test_a_mistake_in_a_figure_names_the_line(function, monkeypatch):
@@ -52,12 +52,12 @@ def test_a_mistake_in_a_claim_names_the_line(function, monkeypatch):
         chapters.verdicts(None)
 
 
-@pytest.mark.parametrize("is_own", [True, False])
-def test_a_mistake_in_a_text_names_the_line_of_the_code_and_of_the_text(function, is_own, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_own_code", [True, False])
+def test_a_mistake_in_a_text_names_the_line_of_the_code_and_of_the_text(function, is_own_code, tmp_path, monkeypatch):
     """The function may be another chapter's."""
     fails, path = function
     monkeypatch.setattr(chapters, "chapters", lambda: [chapters.Chapter("gemm", path.parent, 1, "On gemm", ())])
-    template = (path.parent if is_own else tmp_path / "other") / "text.tex"
+    template = (path.parent if is_own_code else tmp_path / "other") / "text.tex"
     template.parent.mkdir(exist_ok=True)
     template.write_text("\n<<fails(1)>>")
     sentence = f"{template}:2: the call stopped with KeyError: 'bytes_' (line 2 of {path}). See docs/contracts.md."
@@ -77,7 +77,7 @@ def test_a_wrong_argument_of_a_text_and_a_mistake_elsewhere_name_the_line_of_the
             templates.render(template, {"fails": fails, "int": int})
 
 
-def test_what_was_not_measured_and_sentences_pass(tmp_path):
+def test_errors_other_than_mistakes_are_raised_unchanged(tmp_path):
     for error in (NotMeasured, LadderError("A sentence."), OSError("full")):
         with (
             pytest.raises(error if isinstance(error, type) else type(error)),

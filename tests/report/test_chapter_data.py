@@ -25,7 +25,7 @@ EXPERIMENTS = {
 
 @pytest.fixture
 def paper(tmp_path, monkeypatch):
-    """The folder of the chapter of a user's workload, imported again."""
+    """The folder of the chapter of a user's workload: a copy for each test, whose modules are imported afresh."""
     folder = shutil.copytree(TESTS / "workloads/example", tmp_path / "own")
     monkeypatch.setenv("LADDER_VARIANTS", str(folder))
 
@@ -39,7 +39,7 @@ def paper(tmp_path, monkeypatch):
     clear_caches()
 
 
-def change(path, old, new):
+def replace_text(path, old, new):
     """Replace a text of a file."""
     text = path.read_text()
     assert old in text
@@ -281,9 +281,9 @@ def test_a_users_chapter_is_accepted(paper):
 )
 def test_a_mistake_in_a_chapters_data_ends_the_run_when_it_is_planned(file, old, new, sentence, paper):
     path = paper / file
-    change(path, old, new)
+    replace_text(path, old, new)
     line = path.read_text().partition(new.strip())[0].count("\n") + 1 + new.strip().count("\n")
-    change(paper / "claims.py", "import Claim", "import Cause, Claim, select")
+    replace_text(paper / "claims.py", "import Claim", "import Cause, Claim, select")
     with pytest.raises(SystemExit) as error:
         invocation.require_chapters(EXPERIMENTS)
     places = {"place": f"line {line} of {path}", "path": path, "paper": paper, "folder": paper.parent}
@@ -337,7 +337,7 @@ FIGURE = 'TITLE = "T"\nCATEGORY = "C"\nCAPTION = "C"\n\n\ndef draw(given):\n    
     ],
 )
 def test_an_unknown_attribute_of_the_study_is_refused_when_planning(name, text, sentence, paper):
-    change(paper / "__init__.py", "ORDER = 90", 'ORDER = 90\nTABLES = ("square",)')
+    replace_text(paper / "__init__.py", "ORDER = 90", 'ORDER = 90\nTABLES = ("square",)')
     (paper / "tables.py").write_text(TABLE.replace("fnd", "find"))
     chapter_data.require_user_chapters(EXPERIMENTS)
     (paper / name).write_text(text)
@@ -394,7 +394,7 @@ def test_a_source_without_a_case_of_its_sizes_is_reported_but_accepted(paper, ca
 def test_claims_of_an_unknown_group_are_refused_in_a_report_too(paper):
     from ladder.store.study import Study
 
-    change(paper / "claims.py", '"own"', '"ours"')
+    replace_text(paper / "claims.py", '"own"', '"ours"')
     with pytest.raises(LadderError, match=r"CLAIMS in .*claims\.py has the group 'ours'"):
         chapters.verdicts(Study({}, None))
 
@@ -402,9 +402,9 @@ def test_claims_of_an_unknown_group_are_refused_in_a_report_too(paper):
 def test_the_page_on_chapters_writes_the_example_file_by_file():
     """A test of the workflow measures, draws and typesets it, at another size."""
     page = (ROOT / "docs/how-to/chapter.md").read_text(encoding="utf-8")
-    written = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, re.DOTALL))
+    files_on_page = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page, re.DOTALL))
     files = {path.name: path.read_text(encoding="utf-8") for path in AXPY.glob("*.*")}
-    assert written == files | {"lines.py": files["lines.py"].replace("elements=1000)", "elements=1000000)")}
+    assert files_on_page == files | {"lines.py": files["lines.py"].replace("elements=1000)", "elements=1000000)")}
     config, claims = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
     assert "`claims: [axpy_claims.yaml]`" in page
     for page_config in ({"experiments": config["experiments"]}, claims):

@@ -1,4 +1,4 @@
-"""Chapters in their workloads' folders: their order, names that must agree, and works that two of them can't share."""
+"""Chapters in their workloads' folders: their order, names that must agree, and bibliographies that share no entry."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
         chapters.tables(None)
 
 
-def test_texts_come_in_order_and_a_work_has_one_home(write):
+def test_texts_come_in_order_and_no_bibliography_entry_is_in_two_chapters(write):
     gemm = {"__init__.py": 'ORDER = 1\nTITLE = "On gemm"', "text.tex": "A", "appendix.tex": "C"}
     gemv = {"text.tex": "B", "references.bib": "@article{one2000,\n  title = {One}\n}\n"}
     folder = write({"gemv": gemv, "gemm": gemm})

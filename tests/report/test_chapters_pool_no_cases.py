@@ -8,25 +8,25 @@ from ladder.catalogue.traits import gpus
 from ladder.store.study import Study
 from made_up import chapters as made_chapters
 
-SLOWER = 1000.0  # the factor of the second case: it is never the best, and would change any median that it enters
+SLOWDOWN = 1000.0  # the factor of the second case: it is never the best, and would change any median that it enters
 
 
 def double_cases(study):
     """The study with a second, much slower case after each case."""
     tables = {
-        experiment: {name: twice(frame) for name, frame in frames.items()}
+        experiment: {name: double_rows(frame) for name, frame in frames.items()}
         for experiment, frames in study.tables.items()
     }
     return Study(tables, study.subject, study.descriptions, study.roofs)
 
 
-def twice(frame):
+def double_rows(frame):
     """A table with the rows of the second cases after those of the first."""
     if frame.empty or "case" not in frame:
         return frame
     second = frame.assign(case=frame["case"] + ",frobnicate=2", frobnicate=2.0)
     for column in {"seconds", "sustained", "joules", "cold_start"} & {*frame.columns}:
-        second[column] = SLOWER * second[column]
+        second[column] = SLOWDOWN * second[column]
     return pd.concat([frame, second], ignore_index=True)
 
 
@@ -37,8 +37,8 @@ def test_a_chapter_says_the_same_beside_cases_of_another_tuning(workload):
     study = made_chapters.study(workload, drop=lambda case: workload == "gemm" and gpus(case) > 0)
     assert chapter.text(workload, double_cases(study)) == chapter.text(workload, study)
     tables_of_doubled = chapter.tables(workload, double_cases(study))
-    lost = {
+    lost_lines = {
         name: [line for line in text.splitlines() if line not in tables_of_doubled[name]]
         for name, text in chapter.tables(workload, study).items()
     }
-    assert {name: values for name, values in lost.items() if values} == {}
+    assert {name: values for name, values in lost_lines.items() if values} == {}

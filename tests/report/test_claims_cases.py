@@ -13,7 +13,7 @@ from ladder.store.study import Study
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
-CEILINGS = "ceiling_"  # with which the names of experiments on ceilings begin
+CEILING_PREFIX = "ceiling_"  # with which the names of experiments on ceilings begin
 
 
 @functools.cache
@@ -25,21 +25,21 @@ def measurements():
 
 
 @functools.cache
-def tables(experiment, without=None):
-    """The tables of an experiment, maybe without a case: {} if that was all."""
-    measured = [
+def tables(experiment, dropped_key=None):
+    """The tables of an experiment, maybe without the case of a key: {} if that was all."""
+    remaining = [
         measurement
         for measurement in measurements()
-        if measurement.experiment == experiment and measurement.case.key != without
+        if measurement.experiment == experiment and measurement.case.key != dropped_key
     ]
-    return made_up.tables(measured)
+    return made_up.tables(remaining)
 
 
-def study(experiment=None, without=None):
+def study(experiment=None, dropped_key=None):
     """The study of one campaign of the claims, maybe without a case of an experiment."""
     parts = {}
     for name in dict.fromkeys(measurement.experiment for measurement in measurements()):
-        parts |= tables(name, without) if name == experiment else tables(name)
+        parts |= tables(name, dropped_key) if name == experiment else tables(name)
     return Study(parts, MACHINE, {MACHINE: made_up.description()})
 
 
@@ -82,13 +82,13 @@ def test_every_case_of_the_claims_matters():
         if measurement.case.key not in cases_of_ratios and not is_extra(measurement)
     ]
     assert len(other_measurements) > 10
-    dropped = (
+    studies_without_a_case = (
         (measurement.case, study(measurement.experiment, measurement.case.key)) for measurement in other_measurements
     )
-    assert [case.key for case, campaign in dropped if not matters(case, campaign, full_statements)] == []
+    assert [case.key for case, campaign in studies_without_a_case if not matters(case, campaign, full_statements)] == []
 
 
 def is_extra(measurement):
     """Whether a measurement sets ceilings, or has the earlier study's threads, which decide on fewer cores."""
     case = measurement.case
-    return measurement.experiment.startswith(CEILINGS) or (case.workload == "mlp" and case.threads in (6, 24))
+    return measurement.experiment.startswith(CEILING_PREFIX) or (case.workload == "mlp" and case.threads in (6, 24))

@@ -23,16 +23,16 @@ from made_up import chapters as made_chapters
 
 FIRST_MACHINE, SECOND_MACHINE = MACHINES[:2]
 GIGA = 1e9
-# {threads: (products, streams)}, and those of a GPU, in units of each machine.
+# {threads: (products, streams)}, and those of a GPU, in units of RATE_UNIT of a machine, in FLOP/s or bytes/s.
 THREAD_CEILINGS = {1: (10, 2), 2: (18, 3), 6: (40, 5), 24: (90, 7)}
 GPU_PRODUCTS = {"float64": 600, "float32": 900}
 GPU_STREAMS, GPU_MULTIPLY_ADDS = 50, 300
-UNIT = {FIRST_MACHINE: GIGA, SECOND_MACHINE: 7 * GIGA}
+RATE_UNIT = {FIRST_MACHINE: GIGA, SECOND_MACHINE: 7 * GIGA}
 
 
 def ceilings():
     """The ceilings of both machines; the machine that figures are about is the second."""
-    return {name: {"rows": rows(UNIT[name])} for name in (SECOND_MACHINE, FIRST_MACHINE)}
+    return {name: {"rows": rows(RATE_UNIT[name])} for name in (SECOND_MACHINE, FIRST_MACHINE)}
 
 
 def rows(unit):
@@ -76,19 +76,19 @@ def test_a_panel_stands_under_the_ceiling_of_its_own_machine(panel_ceilings):
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "factor", "gpus", "words"),
+    ("name", "column", "factor", "gpus", "headings"),
     [
         ("gemv_scaling", 1, 1, [{1: 50, 8: 400}], ["cores: GB/s", "GPUs: GB/s"]),
         ("backprop_host", 0, 2, [], ["time of an epoch: 1 thread, 20,000 images", "threads: GFLOP/s"]),
     ],
 )
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
-    name, column, factor, gpus, words, panel_ceilings
+    name, column, factor, gpus, headings, panel_ceilings
 ):
     """The ceiling of several GPUs is the sum of their memory bandwidths."""
     figure = draw(name, tables(name), ceilings())
     assert panel_ceilings == [{threads: factor * rates[column] for threads, rates in THREAD_CEILINGS.items()}, *gpus]
-    assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == words
+    assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == headings
 
 
 ROOFLINE_VARIANTS = {"blas", "cublas", "cuda_naive"}
@@ -109,7 +109,7 @@ def test_the_roofline_of_each_of_two_machines_has_its_own_roofs(roofline):
     figure, _ = roofline
     assert len(figure.axes) == 4
     for number, axes in enumerate(figure.axes):
-        unit, is_gpu = UNIT[(FIRST_MACHINE, SECOND_MACHINE)[number // 2]] / GIGA, number % 2
+        unit, is_gpu = RATE_UNIT[(FIRST_MACHINE, SECOND_MACHINE)[number // 2]] / GIGA, number % 2
         roofs = [line.get_ydata() for line in axes.lines if line.get_color() == theme.DARK]
         tops, slopes = [max(y) for y in roofs], [min(y) for y in roofs]
         expected = [(600, 50), (300, 50)] if is_gpu else [(10, 2), (90, 7)]
@@ -175,7 +175,7 @@ def times(panels):
 @pytest.mark.parametrize("threads", [1, 6])
 def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_machine(threads):
     """On a GPU they take the rates of the case's precision."""
-    both_ceilings, unit = ceilings(), UNIT[FIRST_MACHINE]
+    both_ceilings, unit = ceilings(), RATE_UNIT[FIRST_MACHINE]
     machine = Study({}, FIRST_MACHINE, roofs=both_ceilings)
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
@@ -193,32 +193,34 @@ def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_m
 
 
 @pytest.fixture(scope="module")
-def shares():
+def study_under_ceilings():
     """A study of products and trainings that take a second each, of 1e9 FLOPs, under the ceilings of two machines."""
-    measured = [
+    measurements = [
         item for name in ("gemm_threads", "gemm_square", "mlp_peers") for item in made_chapters.measurements(name)
     ]
-    tiled = [item for item in measured if "tiled" in (item.case.variant, item.case.tuning.get("product"))]
-    study = made_up.study([item for item in tiled if item.case.sizes["dtype"] == "float64"], FIRST_MACHINE)
+    tiled_measurements = [
+        item for item in measurements if "tiled" in (item.case.variant, item.case.tuning.get("product"))
+    ]
+    study = made_up.study([item for item in tiled_measurements if item.case.sizes["dtype"] == "float64"], FIRST_MACHINE)
     for parts in study.tables.values():
         parts["samples"]["seconds"] = 1.0
         parts["samples"]["flops"] = 1e9
     return replace(study, roofs=ceilings())
 
 
-def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(shares):
+def test_a_share_in_a_table_is_of_the_best_on_as_many_threads_of_the_machine(study_under_ceilings):
     """1 GFLOP/s is a tenth of the ceiling of one thread, and a ninetieth of that of 24 threads."""
-    products = chapter_study.study_of_chapter("gemm", shares)
+    products = chapter_study.study_of_chapter("gemm", study_under_ceilings)
     (cells,) = cells_of(gemm_tables.threads(products), code("nn"), code("tiled"))
     assert cells[4:6] == [percent(1 / 90), "24"]
     cells = cells_of(gemm_tables.square(products), code("tiled"))[0]
     assert cells[5:7] == [r"\qty{1.00}{\second}", percent(1 / 10)]
-    peers = mlp_tables.peers(SimpleNamespace(machine=lambda role: shares))
+    peers = mlp_tables.peers(SimpleNamespace(machine=lambda role: study_under_ceilings))
     first, second = (cells for cells in cells_of(peers, code("tiled")) if cells[0] == "100")
     assert (first[2], first[-1]) == ("1", percent(1 / 10, 2))
     assert (second[2], second[-1]) == ("2", percent(1 / 18, 2))
-    (cells,) = cells_of(stream_tables.ceilings(shares), code(FIRST_MACHINE))
+    (cells,) = cells_of(stream_tables.ceilings(study_under_ceilings), code(FIRST_MACHINE))
     assert cells[1:6] == ["10.0", "90.0", "20.0", "180", "7.00"]
-    (cells,) = cells_of(stream_tables.gpu_ceilings(shares), code(FIRST_MACHINE))
+    (cells,) = cells_of(stream_tables.gpu_ceilings(study_under_ceilings), code(FIRST_MACHINE))
     assert cells[1:3] == ["0.600", "0.900"]
     assert cells[5] == "0.300"

@@ -158,14 +158,14 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     with theme.context():
         figure = layout.new_figure(1)
-        before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        old_handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
         try:
             with pytest.raises(LadderError, match=r"x\.\w+ can't be written: File too large"):
                 theme.save(figure, path)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-            signal.signal(signal.SIGXFSZ, before)
+            signal.signal(signal.SIGXFSZ, old_handler)
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
@@ -223,7 +223,7 @@ def test_a_caption_of_the_report_has_code_as_code_and_escapes_other_markup(monke
     assert figures.caption("any") == r"``a_b*`` of c\_d \* e\|f\\ by ``g``."
 
 
-def test_a_figure_that_is_not_there_is_a_sentence(capsys):
+def test_an_unknown_figure_and_a_missing_option_are_refused_in_a_sentence(capsys):
     with pytest.raises(LadderError, match=r"no figure 'gemm_tiling'.*gemm_tilings"):
         figures.constants("gemm_tiling")
     with pytest.raises(LadderError, match="no figure 'mlp_rungs'"):

@@ -24,6 +24,9 @@ with theme.context():
 RC = "font.size: 30\nsavefig.dpi: 50\nimage.origin: lower\nbackend: nosuch\ntext.usetex: True\n"
 
 
+# Each of the following functions prepares a folder, and returns the variables to set there, None to unset one.
+
+
 def settings_beside(folder):
     (folder / "matplotlibrc").write_text(RC)
     return {}
@@ -81,7 +84,7 @@ def draw(folder, changes):
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory):
+def plain_bytes(tmp_path_factory):
     return draw(tmp_path_factory.mktemp("plain"), {})
 
 
@@ -90,5 +93,5 @@ def expected(tmp_path_factory):
     "surroundings",
     [several_at_once, *(pytest.param(settings, marks=pytest.mark.surroundings) for settings in SINGLE_SURROUNDINGS)],
 )
-def test_a_figure_is_the_same_in_all_surroundings(expected, surroundings, tmp_path):
-    assert draw(tmp_path, surroundings(tmp_path)) == expected
+def test_a_figure_is_the_same_in_all_surroundings(plain_bytes, surroundings, tmp_path):
+    assert draw(tmp_path, surroundings(tmp_path)) == plain_bytes

@@ -36,7 +36,7 @@ SUMMARIES = pd.DataFrame(
 
 
 @pytest.fixture(autouse=True)
-def look():
+def apply_theme():
     """Apply the theme of all figures."""
     with theme.context():
         yield
@@ -83,8 +83,8 @@ def test_an_interval_along_x_lies_at_the_height_of_its_mark(axes):
 
 def bar(name, value, converged=True, shade=0.5, **options):
     """A bar with an interval from half its value to twice its value."""
-    about = {"name": name, "value": value, "low": value and value / 2, "high": value and 2 * value}
-    return about | {"converged": converged, "shade": shade, "text": f"{value} a second"} | options
+    values = {"name": name, "value": value, "low": value and value / 2, "high": value and 2 * value}
+    return values | {"converged": converged, "shade": shade, "text": f"{value} a second"} | options
 
 
 def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
@@ -265,9 +265,12 @@ def test_lines_are_named_at_their_heights_in_their_colours(axes):
 
 
 def test_rates_over_threads_have_their_ceiling_and_are_named_at_their_last_point(axes):
-    kinds = {"openmp": looks.Look("plain loops", "#ff0000", "o"), "blas": looks.Look("the library", "#0000ff", "s")}
+    method_looks = {
+        "openmp": looks.Look("plain loops", "#ff0000", "o"),
+        "blas": looks.Look("the library", "#0000ff", "s"),
+    }
     summaries = SUMMARIES.assign(low=SUMMARIES["median"] / 2, high=SUMMARIES["median"] * 1.2)
-    by_threads.fill_rates(axes, summaries, "threads", kinds, {1: 8.0, 2: 12.0}, inches=10.0)
+    by_threads.fill_rates(axes, summaries, "threads", method_looks, {1: 8.0, 2: 12.0}, inches=10.0)
     curves = {line.get_color(): list(line.get_ydata()) for line in axes.lines if len(line.get_ydata())}
     assert curves == {"#ff0000": [4.0, 2.0], "#0000ff": [0.5, 0.25], by_threads.CEILING["color"]: [8.0, 12.0]}
     assert axes.get_ylim()[1] > 12.0
@@ -366,10 +369,10 @@ def test_waterfalls_of_several_machines_have_one_range_of_times():
     first, other = figure.axes
     assert first.get_xlim() == other.get_xlim() == pytest.approx((0.99e-6 / 1.5, 2.02e-3 * 1.5))
     assert [text.get_text() for text in other.get_yticklabels()] == ["one", "two"]
-    tall = waterfall.heights({"here": ("", fast, None), "there": ("", slow, None)})
-    assert tall == pytest.approx({"here": 0.148 * 1.5 + 0.58, "there": 0.148 * 2.5 + 0.58})
-    tall = waterfall.heights({"here": ("", fast * 30, None)})
-    assert tall == pytest.approx({"here": 4.2})
+    heights = waterfall.heights({"here": ("", fast, None), "there": ("", slow, None)})
+    assert heights == pytest.approx({"here": 0.148 * 1.5 + 0.58, "there": 0.148 * 2.5 + 0.58})
+    heights = waterfall.heights({"here": ("", fast * 30, None)})
+    assert heights == pytest.approx({"here": 4.2})
     assert waterfall.heights({"here": ("", fast * 50, None)}) == pytest.approx({"here": 0.108 * 50.5 + 0.58})
 
 
@@ -406,14 +409,14 @@ def test_a_number_in_a_figure_has_three_digits_and_a_noun():
 
 
 def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
-    several, single = {"a": 4, "b": 3, "c": 1}, dict.fromkeys("abcd", 1)
-    assert layout.rows_of_bands(several) == 2 + 1 + 1
-    assert layout.rows_of_bands(single) == 2
-    assert layout.rows_of_bands(single, max_columns=1) == 4
-    height, shares = layout.shared_height(several, {"a": 1.5, "b": 2.0, "c": 1.0})
+    many_panels, single_panels = {"a": 4, "b": 3, "c": 1}, dict.fromkeys("abcd", 1)
+    assert layout.rows_of_bands(many_panels) == 2 + 1 + 1
+    assert layout.rows_of_bands(single_panels) == 2
+    assert layout.rows_of_bands(single_panels, max_columns=1) == 4
+    height, shares = layout.shared_height(many_panels, {"a": 1.5, "b": 2.0, "c": 1.0})
     assert (height, shares) == (6.0, {"a": 3.0, "b": 2.0, "c": 1.0})
-    tall = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}
-    assert layout.shared_height(single, tall) == (4.0, tall)
+    inches = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}
+    assert layout.shared_height(single_panels, inches) == (4.0, inches)
 
 
 def test_a_machine_has_as_much_height_as_its_rows_of_panels():

@@ -179,7 +179,9 @@ def test_the_waterfall_has_a_dot_for_every_process_and_the_gain_over_the_rung_ab
         figure = waterfall.figure({"a machine": ("n = 5", rungs, 1e-7)}, "time of it", "the floor")
         figure.draw_without_rendering()
     (axes,) = figure.axes
-    dots = np.concatenate([drawn.get_offsets() for drawn in axes.collections if len(drawn.get_offsets()) > 1])
+    dots = np.concatenate(
+        [collection.get_offsets() for collection in axes.collections if len(collection.get_offsets()) > 1]
+    )
     assert len(dots) == 12
     np.testing.assert_allclose(sorted(dots[:, 0])[-4:], [8e-6, 8.08e-6, 8.16e-6, 8.24e-6])
     ticks = [line.get_xdata()[0] for line in axes.lines if len(set(line.get_xdata())) == 1]

@@ -139,8 +139,8 @@ def test_a_table_has_its_head_its_rows_in_order_and_rules_between():
     long = [r"\begin{longtable}{lr}", r"\longcaption", *head, r"\endfirsthead", *head, r"\endhead"]
     long += [*lines[2:], r"\end{longtable}", ""]
     assert latex.long_table("lr", ["a", "b"], rows).split("\n") == long
-    for kind in (latex.table, latex.long_table):
-        assert kind("lr", ["a", "b"], [], "Nothing.") == "\\emph{Nothing.}\n"
+    for make_table in (latex.table, latex.long_table):
+        assert make_table("lr", ["a", "b"], [], "Nothing.") == "\\emph{Nothing.}\n"
 
 
 def test_a_number_that_was_not_measured_is_defined_as_unmeasured():

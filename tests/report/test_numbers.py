@@ -36,8 +36,8 @@ def host_study(machine=MACHINE, **options):
         "ceiling_arithmetic",
         "ceiling_bandwidth",
     }
-    measured = [item for name in sorted(names) for item in made_chapters.measurements(name)]
-    return study([item for item in measured if not gpus(item.case)], machine, **options)
+    measurements = [item for name in sorted(names) for item in made_chapters.measurements(name)]
+    return study([item for item in measurements if not gpus(item.case)], machine, **options)
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +127,9 @@ def test_a_case_of_one_process_gives_no_verdict(full_study):
 
 
 def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
-    for name, parts in tables(made_chapters.measurements("gemm_square"), "published-one (published)").items():
+    for name, frames in tables(made_chapters.measurements("gemm_square"), "published-one (published)").items():
         (tmp_path / name).mkdir()
-        for table, frame in parts.items():
+        for table, frame in frames.items():
             frame.to_csv(tmp_path / name / f"{table}.csv", index=False)
     folders = sorted(tmp_path.iterdir())
     assert load(folders, "published-one").subject == "published-one (published)"
@@ -141,32 +141,35 @@ def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
 
 
 def test_a_machine_is_described_alike_here_and_published(tmp_path):
-    about = description()
+    machine_description = description()
     local_path, published = tmp_path / f"{MACHINE}.json", tmp_path / "there/machine.json"
     published.parent.mkdir()
-    local_path.write_text(json.dumps(about))
-    published.write_text(json.dumps({"machine": "there", "description": about}))
-    assert load([], MACHINE, [local_path, published]).descriptions == {MACHINE: about, "there (published)": about}
+    local_path.write_text(json.dumps(machine_description))
+    published.write_text(json.dumps({"machine": "there", "description": machine_description}))
+    assert load([], MACHINE, [local_path, published]).descriptions == {
+        MACHINE: machine_description,
+        "there (published)": machine_description,
+    }
 
 
 def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
     slower = host_study("another (published)")
-    for parts in slower.tables.values():
-        if "seconds" in parts["samples"]:
-            parts["samples"]["seconds"] *= 3
-    together = numbers_of(merge(full_study, slower))
-    differing = {key for key in values if values[key] != together[key]}
-    assert differing == {"study/machines", "study/validation/checks"}
+    for frames in slower.tables.values():
+        if "seconds" in frames["samples"]:
+            frames["samples"]["seconds"] *= 3
+    merged_values = numbers_of(merge(full_study, slower))
+    differing_keys = {key for key in values if values[key] != merged_values[key]}
+    assert differing_keys == {"study/machines", "study/validation/checks"}
 
 
 @pytest.mark.slow
 def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_study, values):
     """The training is measured on both in one experiment; a machine without a GPU stands beside."""
     with_gpu = merge(made_chapters.full_study("gemm"), host_study("another (published)"))
-    together = numbers_of(with_gpu)
-    differing = {key for key in host_keys(values) if values[key] != together[key]}
+    merged_values = numbers_of(with_gpu)
+    differing_keys = {key for key in host_keys(values) if values[key] != merged_values[key]}
     counts = {"study/validation/checks", "study/cases/measured", "study/cases/converged"}
-    assert differing == counts | {"study/machines"}
+    assert differing_keys == counts | {"study/machines"}
     assert set(stream_tables.ceilings(full_study).splitlines()) <= set(stream_tables.ceilings(with_gpu).splitlines())
 
 
@@ -174,7 +177,7 @@ def test_a_gpu_beside_the_host_changes_nothing_of_what_is_said_of_threads(full_s
     ("value", "text"),
     [(0, "0"), (9.999, "10.0"), (1234, "1230"), (0.01234, "0.0123"), (1, "1.00"), (99.95, "100"), (999.9, "1000")],
 )
-def test_digits(value, text):
+def test_a_number_has_three_digits(value, text):
     assert latex.digits(value) == text
 
 
@@ -203,7 +206,7 @@ def test_the_plan_names_what_a_small_machine_skipped():
 
 
 def test_a_variant_skipped_entirely_for_one_reason_is_named_alone():
-    absent = pd.DataFrame(
+    skipped = pd.DataFrame(
         [
             {"variant": variant, "case": f"{variant}{threads}", "threads": threads, "why": why}
             for variant, threads, why in [
@@ -215,7 +218,7 @@ def test_a_variant_skipped_entirely_for_one_reason_is_named_alone():
             ]
         ]
     ).assign(workload="w", machine="m", cache="warm")
-    text = plan_table.reasons(absent, pd.DataFrame({"variant": ["b"]}))
+    text = plan_table.reasons(skipped, pd.DataFrame({"variant": ["b"]}))
     assert text.startswith(r"no: every case of \texttt{a}; ")
     assert r"\texttt{b}" in text.split(". never: ")[0]
     assert r"\texttt{c}" in text.split(". never: ")[1]
@@ -223,9 +226,9 @@ def test_a_variant_skipped_entirely_for_one_reason_is_named_alone():
 
 def test_validation_tells_the_worst_of_every_variant():
     study = host_study()
-    parts = study.tables["gemm_square"]
-    parts["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
-    row = parts["checks"].loc[7]
+    frames = study.tables["gemm_square"]
+    frames["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
+    row = frames["checks"].loc[7]
     table = validation_table.nearest_comparisons(study)
     worst = table[(table["variant"] == row["variant"]) & (table["dtype"] == row["dtype"])].iloc[0]
     assert worst["error"] == 0.9

@@ -46,7 +46,7 @@ def write_tables(study, folder):
 
 def write_sensitivity(path):
     """Write a file like `ladder sensitivity` does: for each case a check that refuses errors and one that doesn't."""
-    kinds = [
+    check_rows = [
         {
             "array": "history",
             "share": 0.0123,
@@ -63,7 +63,7 @@ def write_sensitivity(path):
         {"workload": case.workload, "variant": case.variant, "case": case.slug, "dtype": case.sizes["dtype"]}
         for case in sensitivity_cases()
     ]
-    pd.DataFrame([case | kind for case in cases for kind in kinds]).to_csv(path)
+    pd.DataFrame([case | check_row for case in cases for check_row in check_rows]).to_csv(path)
 
 
 def sources():
@@ -137,7 +137,7 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
     )
 
 
-def everything():
+def study_of_everything():
     """The study of all experiments on one machine, with those of `one_thread_study` on a published one."""
     parts = {
         name: tables
@@ -158,7 +158,7 @@ def one_thread_study(machine=made_up.MACHINE):
 def papers(tmp_path_factory):
     """A function of a study's name: its PDF and LaTeX's log, made only once."""
     studies = {"nothing": lambda: Study({}, None), "one thread": one_thread_study}
-    studies |= {"everything": everything}
+    studies |= {"everything": study_of_everything}
     return functools.cache(lambda name: build(studies[name](), tmp_path_factory.mktemp("paper")))
 
 
@@ -196,12 +196,12 @@ def test_the_text_lacks_nothing_where_everything_was_measured(papers):
 @pytest.mark.parametrize("chapter", [name for name in made_chapters.WORKLOADS if name != "gemm"])
 def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
     """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
-    host = made_chapters.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
-    study = made_up.merge(made_chapters.study(chapter, machine="nvidia-h200"), host)
+    host_study = made_chapters.study(chapter, drop=lambda case: "cu" in case.variant, machine="amd-epyc-2c (published)")
+    study = made_up.merge(made_chapters.study(chapter, machine="nvidia-h200"), host_study)
     inputs, ceilings = write_tables(study, tmp_path), drawings.ceilings((study.subject,))
     (tmp_path / "results/figures").mkdir()
-    written = texts_of(study)
-    for name in re.findall(r"\\studyfigure\{(\w+)\}", written[f"chapters/{chapter}/text.tex"]):
+    all_texts = texts_of(study)
+    for name in re.findall(r"\\studyfigure\{(\w+)\}", all_texts[f"chapters/{chapter}/text.tex"]):
         with theme.context():
             figure_tables = {
                 experiment: study.tables[experiment] for experiment in figures.constants(name)["EXPERIMENTS"]
@@ -212,10 +212,10 @@ def test_a_chapter_by_the_template_fills_at_most_four_pages(tmp_path, chapter):
         shutil.copy(PAPER / name, tmp_path)
     preamble, _ = (PAPER / "paper.tex").read_text().split(r"\begin{document}")
     body = rf"\begin{{document}}\section{{It}}\input{{chapters/{chapter}/text}}\clearpage After.\label{{after}}"
-    references = f",chapters/{chapter}/references" if f"chapters/{chapter}/references.bib" in written else ""
+    references = f",chapters/{chapter}/references" if f"chapters/{chapter}/references.bib" in all_texts else ""
     works = rf"\nocite{{goto2008}}\bibliographystyle{{plainnat}}\bibliography{{references{references}}}\end{{document}}"
     (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
-    typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", written)
+    typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", all_texts)
     (page_after,) = re.findall(r"newlabel\{after\}\{\{[^}]*\}\{(\d+)\}", (tmp_path / "build/alone.aux").read_text())
     assert int(page_after) - 1 <= 4
     assert "Overfull" not in (tmp_path / "build/alone.log").read_text(errors="replace")
@@ -228,7 +228,7 @@ def test_the_same_inputs_give_the_same_bytes(papers, tmp_path):
     assert papers("nothing")[0].read_bytes() == second_pdf.read_bytes()
 
 
-def tiny(folder, text):
+def write_small_paper(folder, text):
     """The path of a small paper with the project's macros."""
     shutil.copy(PAPER / "macros.tex", folder)
     head = r"\documentclass{article}\usepackage{siunitx,graphicx}\input{macros}\begin{document}"
@@ -238,7 +238,7 @@ def tiny(folder, text):
 
 @needs_latex
 @pytest.mark.parametrize(
-    ("text", "names"),
+    ("text", "sentence"),
     [
         (r"\figurecaption{unheard_of}", "There is no figure `unheard_of'"),
         (r"\nonsense", "Undefined control sequence"),
@@ -246,9 +246,9 @@ def tiny(folder, text):
         (r"\usepackage{nosuchpackage}", "Can be used only in preamble"),
     ],
 )
-def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, names):
-    with pytest.raises(LadderError, match=re.escape(names)):
-        typesetting.build(tiny(tmp_path, text), [], tmp_path / "build", tmp_path / "tiny.pdf")
+def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, sentence):
+    with pytest.raises(LadderError, match=re.escape(sentence)):
+        typesetting.build(write_small_paper(tmp_path, text), [], tmp_path / "build", tmp_path / "tiny.pdf")
     assert not (tmp_path / "tiny.pdf").exists()
 
 
@@ -256,7 +256,7 @@ def test_a_mistake_in_the_text_stops_the_build_and_is_named(tmp_path, text, name
 def test_a_mistake_in_a_chapter_is_named_by_the_chapters_own_file(tmp_path):
     copy = "chapters/own/text.tex"
     options = {"texts": {copy: r"\figurecaption{unheard_of}"}, "origins": {copy: "own/paper/text.tex"}}
-    source = tiny(tmp_path, r"\input{chapters/own/text}")
+    source = write_small_paper(tmp_path, r"\input{chapters/own/text}")
     with pytest.raises(LadderError, match=r"stopped: own/paper/text\.tex:1: .*There is no figure `unheard_of'"):
         typesetting.build(source, [], tmp_path / "build", tmp_path / "tiny.pdf", **options)
 
@@ -264,8 +264,8 @@ def test_a_mistake_in_a_chapter_is_named_by_the_chapters_own_file(tmp_path):
 @needs_latex
 def test_a_broken_build_does_not_spoil_the_next(tmp_path):
     with pytest.raises(LadderError):
-        typesetting.build(tiny(tmp_path, r"\nonsense"), [], tmp_path / "build", tmp_path / "tiny.pdf")
-    typesetting.build(tiny(tmp_path, "Text."), [], tmp_path / "build", tmp_path / "tiny.pdf")
+        typesetting.build(write_small_paper(tmp_path, r"\nonsense"), [], tmp_path / "build", tmp_path / "tiny.pdf")
+    typesetting.build(write_small_paper(tmp_path, "Text."), [], tmp_path / "build", tmp_path / "tiny.pdf")
     assert (tmp_path / "tiny.pdf").exists()
 
 
@@ -284,7 +284,7 @@ HOSTILE_VARIABLES |= {
     "SOURCE_DATE_EPOCH": "5",
     "PERL5OPT": "-Mnosuch",
 }
-NAMES = [
+FOLDER_NAMES = [
     ODD_NAME,
     *(
         pytest.param(sign, marks=[pytest.mark.slow, pytest.mark.surroundings])
@@ -295,20 +295,22 @@ NAMES = [
 
 @pytest.mark.slow
 @needs_latex
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", FOLDER_NAMES)
 def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, monkeypatch, name):
     """Also with a user's configuration of latexmk and a user's package of another version."""
-    pages = []
+    pdfs = []
     for folder in (tmp_path / "plain", tmp_path / f"a{name}b"):
         (folder / "results/figures").mkdir(parents=True)
         (folder / "results/tex").mkdir()
         (folder / "results/tex/one.tex").write_text("It.")
-        source = tiny(folder, r"\input{tex/one}\input{part/two}\cite{it}\bibliographystyle{plain}\bibliography{works}")
+        source = write_small_paper(
+            folder, r"\input{tex/one}\input{part/two}\cite{it}\bibliographystyle{plain}\bibliography{works}"
+        )
         (folder / "works.bib").write_text("@misc{it, title={It}}")
         (folder / "part").mkdir()
         (folder / "part/two.tex").write_text("Two.")
         typesetting.build(source, [folder / "results/tex/one.tex"], folder / "results/paper", folder / "tiny.pdf")
-        pages.append((folder / "tiny.pdf").read_bytes())
+        pdfs.append((folder / "tiny.pdf").read_bytes())
         home = folder / "home"
         (home / "texmf/tex/latex").mkdir(parents=True)
         (home / "texmf/tex/latex/siunitx.sty").write_text("nonsense")
@@ -316,7 +318,7 @@ def test_a_paper_is_the_same_whatever_its_folder_and_the_environment(tmp_path, m
         monkeypatch.chdir(home)
         for key, value in (HOSTILE_VARIABLES | {"HOME": str(home), "TEXMFHOME": str(home / "texmf")}).items():
             monkeypatch.setenv(key, value)
-    assert pages[0] == pages[1]
+    assert pdfs[0] == pdfs[1]
 
 
 def test_a_missing_package_is_named_with_what_to_install():
@@ -356,7 +358,7 @@ def test_where_latex_says_nothing_its_status_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(typesetting, "run_latex", lambda name, folder: (silent, "", "x.log"))
     monkeypatch.setattr(typesetting.shutil, "which", lambda program: program)
     with pytest.raises(LadderError, match=r"LaTeX stopped: latexmk ended with status 12. The log is x.log"):
-        typesetting.build(tiny(tmp_path, ""), [], tmp_path / "build", tmp_path / "tiny.pdf")
+        typesetting.build(write_small_paper(tmp_path, ""), [], tmp_path / "build", tmp_path / "tiny.pdf")
 
 
 def test_without_latex_a_sentence_says_what_to_install(tmp_path, monkeypatch):
@@ -388,8 +390,8 @@ def test_the_report_is_made_inside_the_workflow_and_once(study):
     assert status == 0
     before = (study.folder / "results/paper.pdf").read_bytes()
     path = study.folder / "paper/introduction.tex"
-    right = path.read_text()
-    path.write_text(right + r"\nonsense")
+    intact_text = path.read_text()
+    path.write_text(intact_text + r"\nonsense")
     output, status = study.snakemake("--cores", "2")
     assert status == 1
     assert "Undefined control sequence" in output

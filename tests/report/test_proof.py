@@ -14,7 +14,7 @@ from ladder.report import proof, typesetting
 needs_programs = pytest.mark.skipif(
     not (shutil.which("latexmk") and shutil.which("pdftoppm")), reason="latexmk or poppler isn't installed"
 )
-FULL = r"\section{One} " + r"Some words that fill the page, and then some more of them. " * 80
+FULL_PAGE = r"\section{One} " + r"Some words that fill the page, and then some more of them. " * 80
 PARAGRAPH = r"\par A few words."
 
 
@@ -31,7 +31,7 @@ def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
 @needs_programs
 def test_a_sound_document_has_no_fault(tmp_path):
     last_page = r"\clearpage\section{Two} A chapter's last page may be short."
-    assert proof.faults(typeset(tmp_path, rf"{FULL}\clearpage {PARAGRAPH} {last_page}"), max_pages=3) == []
+    assert proof.faults(typeset(tmp_path, rf"{FULL_PAGE}\clearpage {PARAGRAPH} {last_page}"), max_pages=3) == []
 
 
 @pytest.mark.slow
@@ -79,11 +79,11 @@ LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
     ]
 
 
-def page(height, *inked, width=4):
+def page(height, *ink_rows, width=4):
     """A page as pdftoppm writes it, with a watermark on all pixels and ink in some rows."""
-    dots = np.full((height, width), proof.INK_THRESHOLD, np.uint8)
-    dots[list(inked), -1] = proof.INK_THRESHOLD - 1
-    return b"P5\n%d %d\n255\n" % (width, height) + dots.tobytes()
+    pixels = np.full((height, width), proof.INK_THRESHOLD, np.uint8)
+    pixels[list(ink_rows), -1] = proof.INK_THRESHOLD - 1
+    return b"P5\n%d %d\n255\n" % (width, height) + pixels.tobytes()
 
 
 def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
@@ -95,7 +95,7 @@ def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
 
 @pytest.fixture
 def document(tmp_path, monkeypatch):
-    """A folder whose document has four pages and a title; the heights of its pages are made up."""
+    """A folder whose document has four pages and a title; how far each page is filled is made up."""
     folder = tmp_path / "it"
     (folder / "figures").mkdir(parents=True)
     for name in ("it.pdf", "it.log", "figures/narrow.pdf", "figures/wide.pdf"):

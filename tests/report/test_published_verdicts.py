@@ -26,9 +26,9 @@ from ladder.store.study import Study
 NOT_OF_TIMES = ("home/float16", "hybrid", "last", "loop-order/block")
 NOT_OF_TIMES += tuple(f"gpus/{images}" for images in (10, 100, 880, 1000, 2224, 2512, 4856, 5248))
 NOT_OF_TIMES += tuple(f"{key}/{form}" for key in ("falls", "even") for form in ("nn", "tn", "nt"))
-PUBLICATIONS = ROOT / "results/published"
-FOLDERS = sorted(path.parent for path in PUBLICATIONS.glob("*/samples.csv.gz"))
-CAMPAIGNS = sorted(path.parent for path in PUBLICATIONS.glob("campaigns/*/samples.csv.gz"))
+PUBLISHED_FOLDER = ROOT / "results/published"
+MACHINE_FOLDERS = sorted(path.parent for path in PUBLISHED_FOLDER.glob("*/samples.csv.gz"))
+CAMPAIGN_FOLDERS = sorted(path.parent for path in PUBLISHED_FOLDER.glob("campaigns/*/samples.csv.gz"))
 
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is loaded once
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("published")]  # all is 
 @pytest.fixture(scope="module")
 def published_study():
     """The study of all published machines and campaigns."""
-    folders = [*FOLDERS, *CAMPAIGNS]
+    folders = [*MACHINE_FOLDERS, *CAMPAIGN_FOLDERS]
     published = PublishedTables(folders)
     names = {name for folder in folders for name in table_files.published_experiments(folder, "samples")}
     tables = {
@@ -53,7 +53,7 @@ def published_study():
 @pytest.fixture(scope="module")
 def samples():
     """The timed calls of the campaigns, as pandas reads them, without the project's code."""
-    frames = [pd.read_csv(folder / "samples.csv.gz", low_memory=False) for folder in CAMPAIGNS]
+    frames = [pd.read_csv(folder / "samples.csv.gz", low_memory=False) for folder in CAMPAIGN_FOLDERS]
     frame = pd.concat(frames)
     frame = frame[frame["phase"] == "total"]
     # Cases on GPUs are pooled over machines with the same models of GPU and CPU.
@@ -74,21 +74,21 @@ def test_what_is_published_decides_claims_of_most_studies(rows):
 
 def test_the_page_on_verdicts_explains_every_verdict(rows):
     tested = rows[rows["now"].notna()].fillna({"least": 0.0, "most": math.inf})
-    read = [verdict_page.verdict(row.low, row.high, row.least, row.most) for row in tested.itertuples()]
-    assert read == list(tested["verdict"])
-    assert claims.OPPOSITE in read
+    page_verdicts = [verdict_page.verdict(row.low, row.high, row.least, row.most) for row in tested.itertuples()]
+    assert page_verdicts == list(tested["verdict"])
+    assert claims.OPPOSITE in page_verdicts
 
 
 def test_every_verdict_rests_on_campaigns_that_measured_all_of_its_cases(rows, samples):
     """No side of a ratio is of another campaign than the other side."""
     campaigns_of = samples.groupby(["machine", "key"])["campaign"].agg(set).to_dict()
-    checked = 0
+    checked_count = 0
     for row in rows[rows["now"].notna()].itertuples():
         (machine,) = row.machines.split()
         common = set.intersection(*(campaigns_of[machine, case] for case in row.cases.split()))
         assert len(common) >= row.campaigns >= 1, (row.chapter, row.claim)
-        checked += 1
-    assert checked > 30
+        checked_count += 1
+    assert checked_count > 30
     assert (rows[rows["now"].isna()]["verdict"] == claims.NOT_TESTED).all()
 
 
@@ -102,8 +102,8 @@ def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(rows, samples):
     by_process = samples.groupby(["machine", "campaign", "key", "process"])["seconds"].median()
     groups = by_process.groupby(level=["machine", "campaign", "key"])
     medians, processes = groups.median(), groups.size()
-    moved = samples.groupby("key")["bytes"].first()
-    checked = 0
+    case_bytes = samples.groupby("key")["bytes"].first()
+    checked_count = 0
     for row in rows[rows["now"].notna()].itertuples():
         cases = row.cases.split()
         if len(cases) != 2 or row.claim in NOT_OF_TIMES:
@@ -117,13 +117,13 @@ def test_a_ratio_is_the_quotient_of_the_medians_of_its_cases(rows, samples):
         assert len(logarithms) == row.campaigns
         ratio = np.exp(logarithms.mean() if len(logarithms) < 8 else logarithms.median())
         factor = row.now / ratio
-        assert is_known(factor) or is_known(factor * moved[cases[0]] / moved[cases[1]]), (
+        assert is_known(factor) or is_known(factor * case_bytes[cases[0]] / case_bytes[cases[1]]), (
             row.chapter,
             row.claim,
             factor,
         )
-        checked += 1
-    assert checked > 25
+        checked_count += 1
+    assert checked_count > 25
 
 
 def is_known(factor):
@@ -135,9 +135,9 @@ def is_known(factor):
 
 def test_only_cases_of_the_full_study_decide(rows):
     """Toy sizes are those of `config/smoke.yaml` alone."""
-    full = {sizes_of(case) for cases in planned_cases().values() for case in cases}
-    deciding = {case for cases in rows["cases"] for case in cases.split()}
-    assert {case for case in deciding if sizes_of(Case.parse(*case.split("/"))) not in full} == set()
+    planned_sizes = {sizes_of(case) for cases in planned_cases().values() for case in cases}
+    deciding_cases = {case for cases in rows["cases"] for case in cases.split()}
+    assert {case for case in deciding_cases if sizes_of(Case.parse(*case.split("/"))) not in planned_sizes} == set()
 
 
 def sizes_of(case):
@@ -158,10 +158,10 @@ def test_an_undecided_claim_says_what_could_have_been_seen(published_study, rows
 
 def test_the_text_of_gemv_remarks_on_broadcasts_and_on_phases(published_study):
     """The text says that a broadcast is slow, and that phases add up to more than the call."""
-    ask = functions.template_names(chapter_study.study_of_chapter("gemv", published_study))
-    assert ask["machine"]("host").endswith(r"\published{}")
-    assert ask["broadcast_slowdown"]()
-    assert ask["phases_over_call"](select("hybrid", "ranks, smallest"))
+    text_functions = functions.template_names(chapter_study.study_of_chapter("gemv", published_study))
+    assert text_functions["machine"]("host").endswith(r"\published{}")
+    assert text_functions["broadcast_slowdown"]()
+    assert text_functions["phases_over_call"](select("hybrid", "ranks, smallest"))
     (chapter,) = (item for item in chapters_of_the_paper.chapters() if item.workload == "gemv")
     text = (chapter.folder / "text.tex").read_text()
     assert all(item in text for item in ('machine("host")', "broadcast_slowdown()", 'phases_over_call(select("hybrid"'))

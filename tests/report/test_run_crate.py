@@ -20,8 +20,8 @@ REQUIRED = {
     "CreateAction": {"instrument", "result"},
     "ComputerLanguage": {"name", "url", "version"},
 }
-LINE = ["crate", "--configuration", "results/configuration.json", "--snakefile", str(ROOT / "workflow/Snakefile")]
-LINE += ["--out", "results/ro-crate-metadata.json"]
+ARGUMENTS = ["crate", "--configuration", "results/configuration.json", "--snakefile", str(ROOT / "workflow/Snakefile")]
+ARGUMENTS += ["--out", "results/ro-crate-metadata.json"]
 RESULTS = ["paper.pdf", "report.zip", "tables/verdicts.csv", "tables/"]
 
 
@@ -33,7 +33,7 @@ def crate(tmp_path, monkeypatch):
         path = Path("results", name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("content" * number, encoding="utf-8")
-    main([*LINE, *(f"results/{name}" for name in RESULTS)])
+    main([*ARGUMENTS, *(f"results/{name}" for name in RESULTS)])
     document = json.loads(Path("results/ro-crate-metadata.json").read_text(encoding="utf-8"))
     assert document["@context"] == run_crate.CONTEXT
     return {entity["@id"]: entity for entity in document["@graph"]}
@@ -98,5 +98,5 @@ def test_every_file_is_there_as_described(crate):
 def test_a_file_outside_of_the_crate_is_refused(crate, capsys):
     Path("elsewhere.csv").write_text("x", encoding="utf-8")
     with pytest.raises(SystemExit):
-        main([*LINE, "elsewhere.csv"])
+        main([*ARGUMENTS, "elsewhere.csv"])
     assert "elsewhere.csv is not in results" in capsys.readouterr().err

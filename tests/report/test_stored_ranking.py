@@ -22,6 +22,7 @@ from ladder.statistics.quotients import Ratio
 from ladder.store import results
 from stored_folders import gemv_case, publish, rows_of
 
+# Seconds of the calls of each of four processes.
 FAST = [[0.010, 0.011], [0.0101, 0.0109], [0.0102, 0.0110], [0.0099, 0.0112]]
 SLOW = [[3 * time for time in times] for times in FAST]
 MIDDLE = [[1.5 * time for time in times] for times in FAST]
@@ -72,8 +73,8 @@ def test_variants_are_ranked_within_each_set_of_sizes_with_their_best_tuning(pub
 def test_the_best_tuning_counts_wherever_it_is_listed(order):
     times = {1: SLOW, 2: FAST}
     publish("box-a", [row for threads in order for row in rows_of(gemv_case(threads=threads), times[threads])])
-    (only,) = rankings_of()
-    assert [entry.case.tuning for entry in only.entries] == [{"threads": 2}]
+    (ranking_of_size,) = rankings_of()
+    assert [entry.case.tuning for entry in ranking_of_size.entries] == [{"threads": 2}]
 
 
 def test_a_case_that_campaigns_measured_has_only_their_samples(published_folders):
@@ -99,11 +100,11 @@ def test_a_record_of_this_machine_replaces_what_is_published(published_folders, 
 def test_samples_that_several_experiments_repeat_count_once():
     rows = rows_of(gemv_case(), FAST) + rows_of(gemv_case(), FAST, experiment="other")
     publish("box-a", rows)
-    (only,) = rankings_of()
-    assert len(only.entries[0].rows) == sum(map(len, FAST))
+    (ranking_of_size,) = rankings_of()
+    assert len(ranking_of_size.entries[0].rows) == sum(map(len, FAST))
 
 
-def test_every_tuning_and_filters(published_folders):
+def test_every_tuning_is_ranked_if_asked_for_and_filters_pick_cases(published_folders):
     small, _ = rankings_of(every_tuning=True)
     assert len(small.entries) == 4
     (ranked_sizes,) = rankings_of(filters={"n": "2048"})
@@ -124,7 +125,7 @@ def test_shares_refer_to_the_ceiling_that_is_closest():
     assert warm.entries[0].share is None
 
 
-def test_what_is_printed(published_folders, capsys):
+def test_the_largest_sizes_are_printed_in_full_and_others_in_a_line(published_folders, capsys):
     text = show(capsys, "--machine", "box-a")
     lines = text.splitlines()
     assert lines[0].startswith("gemv on box-a: ")
@@ -162,13 +163,13 @@ RATIOS = [
 
 
 @pytest.mark.parametrize(("ratio", "text"), RATIOS)
-def test_how_much_slower_a_variant_is(ratio, text):
+def test_a_slowdown_is_a_ratio_a_tie_or_a_word(ratio, text):
     assert ranking_text.ratio_text(Ratio(*ratio)) == text
     without_campaign = ranking_text.ratio(Ratio(*ratio))
     assert without_campaign == (text if text == "unknown" else f"~{text}")
 
 
-def test_what_a_case_runs_on_is_said(capsys):
+def test_a_ranking_says_which_case_runs_on_a_gpu(capsys):
     publish("box-a", rows_of(gemv_case("openmp"), FAST) + rows_of(gemv_case("cublas"), SLOW, device="cuda"))
     text = show(capsys)
     assert re.search(r"1  openmp +CPU ", text)
@@ -192,8 +193,8 @@ def test_below_a_ranking_are_the_files_of_the_fastest_and_the_command_that_measu
 
 def test_a_machine_without_the_day_says_when_it_was_published(capsys):
     folder = publish("box-a", rows_of(gemv_case("mpi", ranks=2, mode="ship"), FAST, device="mpi"))
-    about = json.loads((folder / "machine.json").read_text()) | {"published": "2026-02-03T10:00:00+00:00"}
-    (folder / "machine.json").write_text(json.dumps(about))
+    document = json.loads((folder / "machine.json").read_text()) | {"published": "2026-02-03T10:00:00+00:00"}
+    (folder / "machine.json").write_text(json.dumps(document))
     text = show(capsys, "--all")
     assert "samples.csv.gz (no later than 2026-02-03, when the table was published)" in text
     assert "ranks=2 --launcher mpiexec\n" in text
@@ -202,9 +203,9 @@ def test_a_machine_without_the_day_says_when_it_was_published(capsys):
 def test_rungs_that_were_not_measured_are_named_in_the_order_of_the_ladder(published_folders, capsys):
     text = " ".join(show(capsys, "--machine", "box-a").split())
     assert "Not measured at these sizes: openmp, c_openmp." in text
-    (never,) = re.findall("Never measured on box-a: ([^.]*)", text)
+    (never_measured,) = re.findall("Never measured on box-a: ([^.]*)", text)
     measured = ["openmp", "c_openmp", "blas"]
-    assert never.split(", ") == [name for name in workloads.rungs("gemv") if name not in measured]
+    assert never_measured.split(", ") == [name for name in workloads.rungs("gemv") if name not in measured]
     small = json.loads(show(capsys, "--machine", "box-a", "--size", "schedule=static", "--json"))["results"][0]
     assert small["unmeasured"] == []  # a filter hides the others, but they are measured
 
@@ -241,8 +242,8 @@ def test_ratios_of_campaigns_elsewhere_are_pointed_to(published_folders, capsys)
     assert re.search(r"blas .* [0-9.]+ ×", capsys.readouterr().out)
     assert "Campaigns on" not in show(capsys, "--machine", "box-a", "--size", "n=512")
     assert "Campaigns on" not in show(capsys, "--size", "n=512")
-    only = show(capsys, "--machine", "box-b", "--size", "n=512")
-    assert "Campaigns on" not in only, "a single variant has no ratio"
+    single_variant = show(capsys, "--machine", "box-b", "--size", "n=512")
+    assert "Campaigns on" not in single_variant, "a single variant has no ratio"
 
 
 @pytest.mark.parametrize(
@@ -291,13 +292,13 @@ def test_json_has_what_is_printed_and_more(published_folders, capsys):
         (["--size", "n=7"], "There are no stored results of gemv with n=7 on box-a or box-b"),
     ],
 )
-def test_what_is_not_stored_is_a_sentence(published_folders, capsys, options, words):
+def test_what_is_not_stored_is_refused_in_a_sentence(published_folders, capsys, options, words):
     with pytest.raises(SystemExit):
         show(capsys, *options)
     assert words in capsys.readouterr().err
 
 
-def test_without_any_results(capsys):
+def test_without_any_results_there_is_a_sentence(capsys):
     with pytest.raises(SystemExit):
         show(capsys)
     assert "There are no stored results of gemv" in capsys.readouterr().err

@@ -73,8 +73,8 @@ def test_a_variant_stands_for_its_best_tuning_at_every_common_size(published_fol
 
 
 def test_a_condition_on_a_tuning_that_a_variant_lacks_is_for_the_other_one(folder, capsys):
-    scheduled = gemv_case("c_openmp", threads=2, schedule="static")
-    publish("box-a", rows_of(scheduled, times(0.1)) + rows_of(BLAS, times(0.2)))
+    static_case = gemv_case("c_openmp", threads=2, schedule="static")
+    publish("box-a", rows_of(static_case, times(0.1)) + rows_of(BLAS, times(0.2)))
     (result,) = document_of(capsys, "gemv/c_openmp", "gemv/blas", "schedule=static")["results"]
     assert result["ratio"]["value"] == pytest.approx(0.5, rel=0.02)
     assert result["outcome"] is result["detectable"] is None
@@ -119,7 +119,7 @@ def test_machines_are_compared_by_medians_alone(published_folders, capsys):
         (["gemv/blas/thread=2", "gemv/openmp"], "has no results with 'thread'. Did you mean 'threads'?"),
     ],
 )
-def test_what_cannot_be_compared_is_a_sentence(published_folders, capsys, options, words):
+def test_what_cannot_be_compared_is_refused_in_a_sentence(published_folders, capsys, options, words):
     with pytest.raises(SystemExit):
         compare(capsys, *options)
     assert words in capsys.readouterr().err
@@ -139,8 +139,8 @@ def test_the_verdicts_are_those_of_the_readme(readme_results, monkeypatch, capsy
         keys = ["/".join([workload, *side]) for side in (before, after)]
         (verdict,) = document_of(capsys, *keys, "--machine", result.machine)["results"]
         assert verdict["outcome"] == "slower"
-        ends = [verdict["ratio"][name] for name in ("value", "low", "high")]
-        assert ends == pytest.approx([ratio.value, ratio.low, ratio.high], rel=1e-9)
+        value_and_ends = [verdict["ratio"][name] for name in ("value", "low", "high")]
+        assert value_and_ends == pytest.approx([ratio.value, ratio.low, ratio.high], rel=1e-9)
 
 
 @pytest.fixture

@@ -67,10 +67,10 @@ def test_cases_of_the_plan_are_named_by_the_fewest_columns_words_first():
     assert plan_table.naming_columns(rows) == ["variant", "form", "threads"]
     rows = rows.assign(form="nn", threads=1)
     assert plan_table.naming_columns(rows) == ["variant", "threads", "m"]
-    parts = plan_table.combine(("variant", "threads"), (("a", 4), ("a", 6), ("b", 4)))
-    assert parts == [r"\texttt{a} threads \texttt{4}, \texttt{6}", r"\texttt{b} threads \texttt{4}"]
-    parts = plan_table.combine(("threads", "variant"), ((1, "a"), (2, "a"), (3, "a"), (1, "b")))
-    assert parts == [r"threads \texttt{1}, \texttt{2}, \texttt{3} \texttt{a}", r"threads \texttt{1} \texttt{b}"]
+    texts = plan_table.combine(("variant", "threads"), (("a", 4), ("a", 6), ("b", 4)))
+    assert texts == [r"\texttt{a} threads \texttt{4}, \texttt{6}", r"\texttt{b} threads \texttt{4}"]
+    texts = plan_table.combine(("threads", "variant"), ((1, "a"), (2, "a"), (3, "a"), (1, "b")))
+    assert texts == [r"threads \texttt{1}, \texttt{2}, \texttt{3} \texttt{a}", r"threads \texttt{1} \texttt{b}"]
     assert plan_table.combine(("variant", "ranks"), (("a", None), ("b", None))) == [r"\texttt{a}, \texttt{b}"]
 
 
@@ -86,12 +86,12 @@ def kernel(registers, shared, dynamic, share, spills=0):
 
 def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
     """Rows are sorted by architecture and variant, whatever the order of the files."""
-    built = [
+    builds = [
         ("sm_90", "cuda_tiled", {"a": kernel(40, 1024, 512, 0.4375), "b": kernel(32, 3072, None, 1.0, 8)}, ["w", "w"]),
         ("sm_90", "cuda_naive", {"a": kernel(40, 1024, 512, 0.4375)}, []),
         ("sm_80", "cuda_tiled", {"a": kernel(255, 0, None, None, 4)}, ["w"]),
     ]
-    for number, (architecture, variant, kernels, warnings) in enumerate(built):
+    for number, (architecture, variant, kernels, warnings) in enumerate(builds):
         report = {"architecture": architecture, "workload": "gemm", "variant": variant}
         report |= {"constants": "dtype=float32,block=16", "kernels": kernels, "warnings": warnings}
         (tmp_path / f"{number}.json").write_text(json.dumps(report))
@@ -151,7 +151,10 @@ def test_of_each_array_the_worst_case_of_all_variants_is_reported(sensitivity):
 def test_the_nearest_comparison_of_a_variant_uses_most_of_its_bound():
     """It is neither the comparison with the largest error, nor an exact one with a bound of 0."""
     checks = [("large", 0.4, 1.0), ("near", 0.25, 0.5), ("exact", 0.0, 0.0)]
-    rows = [row("blas", 1, process=0, dtype="float64", check=name, error=e, bound=b) for name, e, b in checks]
+    rows = [
+        row("blas", 1, process=0, dtype="float64", check=name, error=error, bound=bound)
+        for name, error, bound in checks
+    ]
     rows += [row("tiled", 1, process=0, dtype="float32", check="same", error=0.0, bound=0.0)]
     study = Study({"one": {"checks": pd.DataFrame(rows), "samples": pd.DataFrame([row("blas", 1)])}}, "here")
     head = r"\texttt{gemm} & \texttt{blas} & \texttt{float64}"

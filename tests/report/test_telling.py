@@ -65,10 +65,10 @@ def test_a_line_is_one_case_of_its_tuning(tuning, case):
     assert set(Line("a", {"graph": OFF, "threads": 1}, "any").rows(with_graph)["case"]) == {"t=1,g=off"}
 
 
-def test_several_are_more_than_one():
-    alone = rows(CASES[:3])
-    assert Line("a", {"threads": SEVERAL}, "any").rows(alone).empty
-    assert len(Line("a", {"threads": MAX}, "any").rows(alone))
+def test_several_threads_are_more_than_one():
+    one_thread_rows = rows(CASES[:3])
+    assert Line("a", {"threads": SEVERAL}, "any").rows(one_thread_rows).empty
+    assert len(Line("a", {"threads": MAX}, "any").rows(one_thread_rows))
 
 
 @pytest.mark.parametrize(
@@ -132,10 +132,10 @@ def test_machines_of_other_roles_stand_apart():
     sources = {name: Source(name, name) for name in ("host", "gpu", "old", "more")}
     needs = {"host": Needs(("old", "host")), "gpu": Needs(("gpu",)), "more": Needs(("more",), separate=True)}
 
-    def pick(**having):
+    def pick(**machines_of_sources):
         frames = {
             name: {"samples": pd.DataFrame({"machine": machines, "phase": "total"})}
-            for name, machines in having.items()
+            for name, machines in machines_of_sources.items()
         }
         return [machine.subject for machine in pick_machines(Study(frames, None), needs, sources).values()]
 
@@ -155,8 +155,8 @@ def test_every_role_goes_to_the_machine_with_the_most_campaigns():
         for name, (machines, campaigns) in {"host": host, "gpu": gpu, "old": old}.items()
     }
     needs = {"host": Needs(("host",)), "gpu": Needs(("gpu",)), "old": Needs(("old",), separate=True)}
-    picked = pick_machines(Study(frames, None), needs, sources)
-    assert [machine.subject for machine in picked.values()] == ["c", "b", "b"]
+    machines_of_roles = pick_machines(Study(frames, None), needs, sources)
+    assert [machine.subject for machine in machines_of_roles.values()] == ["c", "b", "b"]
 
 
 def test_a_trace_is_of_the_first_process_of_its_case():
@@ -181,15 +181,15 @@ def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, 
 
 
 @pytest.mark.parametrize(
-    ("counts", "machine"),
+    ("ranks_of_machines", "machine"),
     [
         ({"a": [1, 2, 3], "b": [4, 1], "c": [1, 4]}, "b"),
         ({"a": [1, None, 2], "b": [1, 1]}, "a"),
         ({"a": [1], "b": [None]}, None),
     ],
 )
-def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(counts, machine):
-    pairs = [(name, rank_count) for name, rank_counts in counts.items() for rank_count in rank_counts]
+def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(ranks_of_machines, machine):
+    pairs = [(name, rank_count) for name, rank_counts in ranks_of_machines.items() for rank_count in rank_counts]
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
     machines = pick_machines(study, {"wide": Needs(("any",), widest="ranks")}, {"any": Source("wide", "any")})
@@ -224,18 +224,18 @@ def test_the_last_selection_of_phases_counts():
 
 
 def test_some_phases_over_the_rest(study):
-    sent = select("ship", "ranks")
-    times = phase_times(study.phases(sent))
-    compute_over_rest = study.ratio(sent.phase("compute"), sent.without("compute"))
+    ship = select("ship", "ranks")
+    times = phase_times(study.phases(ship))
+    compute_over_rest = study.ratio(ship.phase("compute"), ship.without("compute"))
     assert compute_over_rest.value == pytest.approx(
         times["compute"] / (sum(times.values()) - times["compute"]), rel=0.01
     )
-    assert study.ratio(sent.without("compute"), sent.phase("compute")).value == pytest.approx(
+    assert study.ratio(ship.without("compute"), ship.phase("compute")).value == pytest.approx(
         1 / compute_over_rest.value, rel=0.01
     )
     overlapping = select("nccl-ship", "gpus", chunks=4)  # `scatter and compute`
     for part in (
-        sent.phase("nothing"),
+        ship.phase("nothing"),
         select("openmp", "threads").phase("compute"),
         overlapping.without("compute"),
     ):
@@ -262,18 +262,18 @@ def test_a_claim_is_answered_from_its_data(study):
 
 
 def test_a_claim_may_have_functions(study):
-    def needing(study):
+    def lacking_nodes(study):
         raise NotMeasured(needs="two nodes")
 
-    replaced = decide_claim(
+    computed = decide_claim(
         study, ratio=lambda study: study.ratio("openmp", "serial"), cause=lambda study, ratio: f"{ratio.value:.2f}"
     )
-    assert (replaced.answer.verdict, replaced.cause) == ("the opposite", "0.04")
-    assert decide_claim(study, ratio=needing).needs == "two nodes"
+    assert (computed.answer.verdict, computed.cause) == ("the opposite", "0.04")
+    assert decide_claim(study, ratio=lacking_nodes).needs == "two nodes"
 
 
 @pytest.mark.parametrize(
-    ("ask", "sentence"),
+    ("query", "sentence"),
     [
         (lambda study: study.find("opnmp"), "There is no line 'opnmp'. Did you mean 'openmp'?"),
         (lambda study: study.find(select("openmp", "thread")), "no source 'thread'. Did you mean 'threads'?"),
@@ -282,13 +282,13 @@ def test_a_claim_may_have_functions(study):
         (lambda study: functions.tally(study, "number"), "no group of claims 'number'. Did you mean 'numbers'?"),
     ],
 )
-def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
+def test_an_unknown_name_is_refused_with_the_nearest(study, query, sentence):
     with pytest.raises(LadderError, match=sentence.replace("?", r"\?")):
-        ask(study)
+        query(study)
 
 
 @pytest.mark.parametrize(
-    "ask",
+    "query",
     [
         lambda study: functions.time(study, ABSENT_LINE),
         lambda study: functions.count(study, "serial", "threads"),
@@ -301,18 +301,18 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, ask, sentence):
         lambda study: functions.claimed_ratio(study, "nodes"),
     ],
 )
-def test_what_was_not_measured_has_no_value(study, ask):
+def test_what_was_not_measured_has_no_value(study, query):
     with pytest.raises(NotMeasured):
-        ask(study)
+        query(study)
 
 
 def test_values_of_a_text(study):
-    ask = functions.template_names(study)
-    assert ask["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
-    assert ask["count"]("openmp", "threads") == r"\num{24}"
-    assert ask["parallelism"]("hybrid") == "2 ranks of 8 threads"
-    assert ask["machine"]("host") == code(MACHINE)
-    described = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
-    assert functions.gpu(chapter_study.study_of_chapter("gemv", described), "gpu") == "NVIDIA H200"
-    assert ask["tally"]("directions").endswith("not tested")
-    assert ask["rate"]("openmp") == ask["rate"]("openmp", "bytes")
+    text_functions = functions.template_names(study)
+    assert text_functions["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
+    assert text_functions["count"]("openmp", "threads") == r"\num{24}"
+    assert text_functions["parallelism"]("hybrid") == "2 ranks of 8 threads"
+    assert text_functions["machine"]("host") == code(MACHINE)
+    study_with_gpu = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
+    assert functions.gpu(chapter_study.study_of_chapter("gemv", study_with_gpu), "gpu") == "NVIDIA H200"
+    assert text_functions["tally"]("directions").endswith("not tested")
+    assert text_functions["rate"]("openmp") == text_functions["rate"]("openmp", "bytes")

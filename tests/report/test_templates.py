@@ -8,14 +8,14 @@ from ladder.errors import LadderError
 from ladder.report.telling import templates
 from ladder.report.telling.chapter_study import NotMeasured, look_up
 
-KNOWN = {"openmp": "25 ms"}
+KNOWN_TIMES = {"openmp": "25 ms"}
 
 
 def time(line):
     """The time of a line; some lines weren't measured."""
     if line in ("warp", "graph"):
         raise NotMeasured("no time" if line == "graph" else r"\nomeasurement{}")
-    return look_up("line", line, KNOWN)
+    return look_up("line", line, KNOWN_TIMES)
 
 
 def render(tmp_path, text):

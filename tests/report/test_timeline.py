@@ -14,7 +14,7 @@ def rows_of(*rows):
 
 
 # Batches 1 and 2, whose copies begin when they are computed: only the first copy is hidden.
-HIDDEN = rows_of(
+HIDDEN_COPY = rows_of(
     ("compute", "1", 0.001, 0.003),
     ("compute", "2", 0.003, 0.005),
     ("copy", "1", 0.003, 0.0045),
@@ -39,8 +39,8 @@ def legends(figure):
 
 
 def test_bars_lie_in_their_lanes_in_milliseconds():
-    (axes,) = draw({"a case": HIDDEN}).axes
-    np.testing.assert_allclose([bar[:2] for bar in bars(axes)], 1e3 * HIDDEN[["start", "end"]].to_numpy())
+    (axes,) = draw({"a case": HIDDEN_COPY}).axes
+    np.testing.assert_allclose([bar[:2] for bar in bars(axes)], 1e3 * HIDDEN_COPY[["start", "end"]].to_numpy())
     assert [text.get_text() for text in axes.get_yticklabels()] == ["compute", "copy"]
     first, second, third, fourth = (bar[2] for bar in bars(axes))
     assert first == second < third == fourth, "the first lane is the upper one"
@@ -49,7 +49,7 @@ def test_bars_lie_in_their_lanes_in_milliseconds():
 
 def test_panels_have_one_axis_and_a_name_has_one_colour():
     other = rows_of(("host", "2", 0.0, 0.02), ("copy", "3", 0.02, 0.04))
-    first, second = draw({"a case": HIDDEN, "another": other}).axes
+    first, second = draw({"a case": HIDDEN_COPY, "another": other}).axes
     assert first.get_xlim() == second.get_xlim()
     assert 40 < second.get_xlim()[1] < 41
     colours = [bar[3] for bar in (*bars(first), *bars(second))]
@@ -58,26 +58,28 @@ def test_panels_have_one_axis_and_a_name_has_one_colour():
 
 
 def test_a_name_is_in_its_bar_or_in_the_legend():
-    figure = draw({"a case": HIDDEN})
+    figure = draw({"a case": HIDDEN_COPY})
     assert sorted(text.get_text() for text in figure.axes[0].texts) == ["1", "1", "2"]
     assert legends(figure) == []
-    brief = rows_of(("gpu", "a step with a long name", 0.0, 0.001), ("gpu", "b", 0.001, 0.02))
-    figure = draw({"a case": brief, "another": HIDDEN.assign(start=0.0, end=1e-6)})
+    brief_bar = rows_of(("gpu", "a step with a long name", 0.0, 0.001), ("gpu", "b", 0.001, 0.02))
+    figure = draw({"a case": brief_bar, "another": HIDDEN_COPY.assign(start=0.0, end=1e-6)})
     assert legends(figure) == ["a step with a long name", "1", "2"]
     assert [text.get_text() for text in figure.axes[0].texts] == ["b"]
 
 
 def test_the_legend_has_the_colours_of_the_bars_and_letters_are_white_on_dark_ones():
     names = [f"a quite long name of a step {number}" for number in range(4)]
-    brief = [("gpu", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
-    figure = draw({"there (published)": rows_of(*brief, ("host", "long", 0.0, 0.1))})
-    panel = timeline.AXIS_HEIGHT + timeline.TITLE_HEIGHT + 2 * timeline.LANE_HEIGHT
-    assert panel < figure.get_figheight() < theme.MAX_HEIGHT, "room for the legend below"
+    brief_bars = [("gpu", name, 1e-3 * number, 1e-3 * number + 1e-3) for number, name in enumerate(names)]
+    figure = draw({"there (published)": rows_of(*brief_bars, ("host", "long", 0.0, 0.1))})
+    panel_height = timeline.AXIS_HEIGHT + timeline.TITLE_HEIGHT + 2 * timeline.LANE_HEIGHT
+    assert panel_height < figure.get_figheight() < theme.MAX_HEIGHT, "room for the legend below"
     (axes,), (legend,) = figure.axes, figure.legends
     assert axes.get_title(loc="left") == "there†"
     colours = dict(zip([*names, "long"], [bar[3] for bar in bars(axes)], strict=True))
     entries = zip(legend.get_texts(), legend.legend_handles, strict=True)
-    assert [(text.get_text(), handle.get_facecolor()) for text, handle in entries] == [(n, colours[n]) for n in names]
+    assert [(text.get_text(), handle.get_facecolor()) for text, handle in entries] == [
+        (name, colours[name]) for name in names
+    ]
     (text,) = axes.texts
     assert text.get_position() == (pytest.approx(50.0), 1)
     assert text.get_color() == ("white" if looks.is_dark(colours["long"][:3]) else theme.DARK)
@@ -92,21 +94,21 @@ def test_every_name_has_a_colour_of_its_own(count):
 
 def test_nothing_is_smaller_than_the_page_allows_and_names_stay_in_their_bars():
     many = [("compute", str(number), 0.002 * number, 0.002 * number + 0.002) for number in range(30)]
-    figure = draw({"a case": rows_of(*many), "two": HIDDEN})
+    figure = draw({"a case": rows_of(*many), "two": HIDDEN_COPY})
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
     assert min(text.get_fontsize() for text in texts) >= theme.SMALL
     assert figure.get_figwidth() == theme.WIDTH
     (axes, *_) = figure.axes
-    inside = {text.get_text(): text.get_window_extent() for text in axes.texts}
-    assert inside
+    text_boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    assert text_boxes
     for name, bar in zip([name for _, name, *_ in many], axes.patches, strict=True):
-        if name in inside:
-            around, text = bar.get_window_extent(), inside[name]
-            assert around.x0 <= text.x0 < text.x1 <= around.x1
+        if name in text_boxes:
+            bar_box, text = bar.get_window_extent(), text_boxes[name]
+            assert bar_box.x0 <= text.x0 < text.x1 <= bar_box.x1
 
 
 def test_a_case_without_rows_has_no_panel_and_without_any_a_sentence_is_drawn():
-    assert len(draw({"a case": HIDDEN, "none": pd.DataFrame()}).axes) == 1
+    assert len(draw({"a case": HIDDEN_COPY, "none": pd.DataFrame()}).axes) == 1
     assert visible_texts(draw({"none": pd.DataFrame()})) == ["There is no measurement of the timeline of it."]
     assert visible_texts(draw({})) == ["There is no measurement of the timeline of it."]
 

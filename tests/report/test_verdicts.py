@@ -15,7 +15,7 @@ from ladder.workloads.descent.paper import claims as descent_claims
 from made_up import MACHINE
 from made_up import chapters as made_chapters
 
-RUN = "2026-11-28T174003Z"  # in the column `campaign` of an ordinary run, on which no verdict rests
+ORDINARY_RUN = "2026-11-28T174003Z"  # in the column `campaign` of an ordinary run, on which no verdict rests
 SLOWER_VARIANT = "cuda_fused"  # of the claim `one-launch`
 
 
@@ -58,8 +58,11 @@ def test_the_tally_counts_every_claim(study):
 
 def as_ordinary_run(study):
     """The study as that of an ordinary run, whose name is in the records, too."""
-    change = {name: table | {"samples": table["samples"].assign(campaign=RUN)} for name, table in study.tables.items()}
-    return replace(study, tables=change)
+    tables = {
+        name: table | {"samples": table["samples"].assign(campaign=ORDINARY_RUN)}
+        for name, table in study.tables.items()
+    }
+    return replace(study, tables=tables)
 
 
 def test_a_campaign_outranks_the_records_of_an_ordinary_run(study):
@@ -104,19 +107,19 @@ def test_rungs_that_no_campaign_has_need_one(study):
     assert needs(made_chapters.study("descent", machine="here", drop=is_persistent)) == "both rungs"
 
 
-def split_into_campaigns(study, count, copies):
-    """The study in `count` campaigns, each with `copies` copies of its processes."""
+def split_into_campaigns(study, campaign_count, copies):
+    """The study in `campaign_count` campaigns, each with `copies` copies of its processes."""
 
     def samples(table):
         parts = [
             table.assign(campaign=f"campaign-{number}", process=table["process"] + len(made_up.PROCESS_FACTORS) * copy)
-            for number in range(count)
+            for number in range(campaign_count)
             for copy in range(copies)
         ]
         return pd.concat(parts, ignore_index=True) if len(table) else table
 
-    change = {name: table | {"samples": samples(table["samples"])} for name, table in study.tables.items()}
-    return replace(study, tables=change)
+    tables = {name: table | {"samples": samples(table["samples"])} for name, table in study.tables.items()}
+    return replace(study, tables=tables)
 
 
 @pytest.fixture(scope="module")
@@ -131,19 +134,19 @@ def row_of_one_launch(study):
 
 
 @pytest.mark.parametrize(
-    ("count", "copies", "cores", "is_replaced"),
+    ("campaign_count", "copies", "cores", "is_replaced"),
     [(3, 2, 24, True), (3, 1, 24, False), (2, 2, 24, False), (3, 2, 32, False)],
 )
 def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(
-    study_of_short_campaigns, count, copies, cores, is_replaced
+    study_of_short_campaigns, campaign_count, copies, cores, is_replaced
 ):
     """The chapter's machine has more campaigns, but none of ten processes; the other one takes twice as long."""
     study_here, row_here = study_of_short_campaigns
-    slow = made_chapters.study(
+    slow_study = made_chapters.study(
         "descent", machine="there (published)", factor=lambda case: 1 + (case.variant == SLOWER_VARIANT)
     )
-    slow = replace(slow, descriptions={"there (published)": made_up.description() | {"cores": cores}})
-    merged_study = made_up.merge(study_here, split_into_campaigns(slow, count, copies))
+    slow_study = replace(slow_study, descriptions={"there (published)": made_up.description() | {"cores": cores}})
+    merged_study = made_up.merge(study_here, split_into_campaigns(slow_study, campaign_count, copies))
     row = row_of_one_launch(merged_study)
     assert (row["machines"], row["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
     assert row["now"] == pytest.approx((1 + is_replaced) * row_here["now"])
@@ -171,9 +174,9 @@ def test_verdicts_of_a_build_rest_on_its_machine():
 def test_a_build_that_decides_nothing_says_so(study):
     """A machine that measured only toy sizes is named, if no verdict is based on it."""
     item = made_chapters.measurements("gemm_square")[0]
-    toys = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
+    toy_study = made_up.study([replace(item, case=replace(item.case, sizes=item.case.sizes | {"m": 17}))], "here")
     published = replace(made_chapters.study("descent", machine="there (published)"), descriptions=study.descriptions)
-    merged = made_up.merge(toys, published)
+    merged = made_up.merge(toy_study, published)
     assert verdicts.numbers(merged)["study/toy"] == r"\texttt{here}"
     assert verdicts.numbers(study)["study/toy"] is None
     assert verdicts.numbers(published)["study/toy"] is None

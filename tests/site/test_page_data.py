@@ -29,7 +29,7 @@ from made_up import chapters as made_chapters
 # All of it needs the study of everything published, which is loaded once.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("test_page_data")]
 EMPTY = Study({}, None)
-CLOSE = 1e-5  # the page has six significant digits
+TOLERANCE = 1e-5  # relative; the page has six significant digits
 RANDOM_ROWS = 30  # of the page's data, that a test draws
 
 
@@ -61,27 +61,31 @@ def test_the_numbers_of_random_cases_equal_the_tables(study, rows, seed):
     row = random.Random(seed).choice(rows)
     calls = rows_of(study, row)
     times = calls.groupby("process")["seconds"]
-    assert row["seconds"] == pytest.approx(times.median().median(), rel=CLOSE)
+    assert row["seconds"] == pytest.approx(times.median().median(), rel=TOLERANCE)
     summary = intervals.summary([list(part) for _, part in times])
-    assert row["low"] == (pytest.approx(min(summary.low, row["seconds"]), rel=CLOSE) if summary.low else 0)
+    assert row["low"] == (pytest.approx(min(summary.low, row["seconds"]), rel=TOLERANCE) if summary.low else 0)
     assert row["high"] == (
-        None if math.isinf(summary.high) else pytest.approx(max(summary.high, row["seconds"]), rel=CLOSE)
+        None if math.isinf(summary.high) else pytest.approx(max(summary.high, row["seconds"]), rel=TOLERANCE)
     )
-    assert row["flops"] == pytest.approx(calls["flops"].iloc[0], rel=CLOSE)
+    assert row["flops"] == pytest.approx(calls["flops"].iloc[0], rel=TOLERANCE)
     assert row["converged"] == bool(calls["converged"].all())
     samples = [sample * 1e-6 for *_, process in row["processes"] for sample in process]
     expected = [seconds for _, part in times for seconds in part]
     assert samples == pytest.approx(expected, rel=1e-4)
     joules = queries.energy(calls)
-    assert row["joules"] == (None if joules is None else pytest.approx(joules, rel=CLOSE))
+    assert row["joules"] == (None if joules is None else pytest.approx(joules, rel=TOLERANCE))
 
 
 def test_a_process_has_its_own_campaign_and_commit(study, rows):
     for row in random.Random(1).sample(rows, RANDOM_ROWS):
-        first = rows_of(study, row).drop_duplicates("process").sort_values("process")
-        campaigns = first["campaign"].fillna("") if "campaign" in first else pd.Series("", index=first.index)
+        first_calls = rows_of(study, row).drop_duplicates("process").sort_values("process")
+        campaigns = (
+            first_calls["campaign"].fillna("") if "campaign" in first_calls else pd.Series("", index=first_calls.index)
+        )
         processes = [(campaign, commit, number) for campaign, commit, number, _ in row["processes"]]
-        assert processes == [*zip(campaigns, first["commit"], first["process"] % PROCESS_OFFSET, strict=True)]
+        assert processes == [
+            *zip(campaigns, first_calls["commit"], first_calls["process"] % PROCESS_OFFSET, strict=True)
+        ]
 
 
 def test_the_file_of_every_process_has_its_samples(study, rows):
@@ -91,8 +95,8 @@ def test_the_file_of_every_process_has_its_samples(study, rows):
         campaign, _, number, samples = row["processes"][-1]
         source = by_name.get(campaign) or by_name[row["machine"]]
         frame = pd.read_csv(ROOT / source["file"], low_memory=False)
-        named = frame[["experiment", *CASE, "process", "phase"]]
-        is_process = named == [*(row[name] for name in ("experiment", *CASE)), number, "total"]
+        keys = frame[["experiment", *CASE, "process", "phase"]]
+        is_process = keys == [*(row[name] for name in ("experiment", *CASE)), number, "total"]
         seconds = frame["seconds"][is_process.all(axis=1)]
         assert [sample * 1e-6 for sample in samples] == pytest.approx([*seconds], rel=1e-4)
 
@@ -125,7 +129,7 @@ def test_a_share_is_the_least_time_by_the_ceilings_over_the_measured_one(study, 
         for entry in study.roofs[row["machine"]]["rows"]
         if entry["unit"] == "B/s" and entry["device"] == "cuda"
     )
-    assert row["share"] == pytest.approx(row["bytes"] / bandwidth / row["seconds"], rel=CLOSE)
+    assert row["share"] == pytest.approx(row["bytes"] / bandwidth / row["seconds"], rel=TOLERANCE)
 
 
 @pytest.mark.parametrize(
@@ -150,11 +154,11 @@ def test_checks_are_those_nearest_to_their_bounds(study, rows):
         row = rows[check["case"]]
         frames = [tables["checks"] for tables in study.tables.values() if len(tables["checks"])]
         frame = pd.concat(frames).drop_duplicates(["machine", *CASE, "process", "check"])
-        same = (frame[["machine", *CASE]] == [row[name] for name in ("machine", *CASE)]).all(axis=1)
-        frame = frame[same & (frame["check"] == check["check"])]
+        is_same_case = (frame[["machine", *CASE]] == [row[name] for name in ("machine", *CASE)]).all(axis=1)
+        frame = frame[is_same_case & (frame["check"] == check["check"])]
         assert check["count"] == len(frame)
-        used = (frame["error"] / frame["bound"].where(frame["bound"] > 0)).fillna(0).max()
-        assert (check["error"] / check["bound"] if check["bound"] else 0) == pytest.approx(used, rel=1e-4)
+        used_share = (frame["error"] / frame["bound"].where(frame["bound"] > 0)).fillna(0).max()
+        assert (check["error"] / check["bound"] if check["bound"] else 0) == pytest.approx(used_share, rel=1e-4)
     assert checks.largest_share(page_rows) <= 1
     assert checks.largest_share([]) is None
 
@@ -162,7 +166,10 @@ def test_checks_are_those_nearest_to_their_bounds(study, rows):
 def test_of_several_processes_the_comparison_nearest_to_its_bound_counts():
     key = ("here", "gemm", "blas", "a case")
     case = dict(zip(("machine", *CASE), key, strict=True))
-    rows = [case | {"process": i, "check": "product", "error": e, "bound": 1.0} for i, e in enumerate((0.1, 0.4, 0.2))]
+    rows = [
+        case | {"process": i, "check": "product", "error": error, "bound": 1.0}
+        for i, error in enumerate((0.1, 0.4, 0.2))
+    ]
     study = Study({"experiment": {"checks": pd.DataFrame(rows)}}, "here")
     expected = {"case": 0, "check": "product", "error": 0.4, "bound": 1, "count": 3}
     assert checks.rows(study, {key: 0}) == [expected]
@@ -190,7 +197,7 @@ def test_two_machines_are_compared_case_by_case(rows):
         first, second = all_sides[pair["a"]], all_sides[pair["b"]]
         key = tuple(rows[pair["case"]][name] for name in CASE)
         ratio = quotients.quotient(first.times[key][1], second.times[key][1])
-        assert pair["ratio"] == pytest.approx(ratio.value, rel=CLOSE)
+        assert pair["ratio"] == pytest.approx(ratio.value, rel=TOLERANCE)
     side_pairs = [(all_sides[pair["a"]], all_sides[pair["b"]]) for pair in pairs]
     assert all(first.machine == second.machine for first, second in side_pairs if first.campaign or second.campaign)
     assert len({side.name for side in all_sides}) == len(all_sides)
@@ -213,9 +220,9 @@ def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
 def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows):
     all_ladders = ladders(study, cases.index_of(rows))
     for ladder in all_ladders:
-        order = sorted(ladder.rungs, key=lambda rung: rung.seconds)
-        assert ladder.fastest is order[0]
-        assert order[1].name in ladder.lead
+        rungs = sorted(ladder.rungs, key=lambda rung: rung.seconds)
+        assert ladder.fastest is rungs[0]
+        assert rungs[1].name in ladder.lead
     leads = [ladder.lead for ladder in all_ladders]
     assert any(re.match(r"\d.* × \[.*\] faster than", lead) for lead in leads)
     assert any(lead.startswith(("as fast as", "doesn’t differ")) for lead in leads)
@@ -239,8 +246,8 @@ def test_times_per_unit_of_work_are_headed_so_and_stand_beside_those_of_a_call(s
 def test_the_roofs_are_the_best_rates(study):
     for roof in rooflines.rows(study):
         best = [entry["best"] for entry in study.roofs[roof["machine"]]["rows"] if entry["device"] == roof["device"]]
-        assert any(roof["flops"] == pytest.approx(rate, rel=CLOSE) for rate in best)
-        assert any(roof["bandwidth"] == pytest.approx(rate, rel=CLOSE) for rate in best)
+        assert any(roof["flops"] == pytest.approx(rate, rel=TOLERANCE) for rate in best)
+        assert any(roof["bandwidth"] == pytest.approx(rate, rel=TOLERANCE) for rate in best)
 
 
 def test_missing_cases_are_counted_by_machine_and_reason(study):
@@ -283,7 +290,7 @@ def claim_row(row, low, high, *variants, machines="here"):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "ends", "words"),
+    ("verdict", "bounds", "words"),
     [
         (
             "the opposite",
@@ -301,8 +308,8 @@ def claim_row(row, low, high, *variants, machines="here"):
         ("not tested", (1.0, None), ""),
     ],
 )
-def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, ends, words):
-    min_ratio, max_ratio = ends
+def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, bounds, words):
+    min_ratio, max_ratio = bounds
     explanation = explanations.explanation(claim(verdict, 2.0, min_ratio, max_ratio))
     assert explanation.replace("\u00a0", " ").endswith(words)
     assert bool(explanation) == bool(words)
@@ -383,5 +390,5 @@ def test_what_a_case_needs_exists_before_it_is_measured():
 
 def test_verdicts_on_the_page_are_those_of_the_table():
     study = made_chapters.study("gemv")
-    claims = [(row["claim"], row["verdict"]) for row in page.data(study)["claims"]]
-    assert claims == [*verdicts.rows(study)[["claim", "verdict"]].itertuples(index=False, name=None)]
+    page_claims = [(row["claim"], row["verdict"]) for row in page.data(study)["claims"]]
+    assert page_claims == [*verdicts.rows(study)[["claim", "verdict"]].itertuples(index=False, name=None)]

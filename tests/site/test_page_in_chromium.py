@@ -191,14 +191,14 @@ def test_a_table_sorts_by_the_keyboard_and_says_so(browser):
     browser.open("explore?system=gemv&question=gemv_threads")
     heads = "[...document.querySelectorAll('#explore [data-table] th')]"
     browser.run(f"{heads}.find((head) => head.innerText.startsWith('Time')).querySelector('button').focus()")
-    for direction, order in (("ascending", 1), ("descending", -1)):
+    for direction, sign in (("ascending", 1), ("descending", -1)):
         browser.press(Keys.ENTER)
         assert browser.run(f"return {heads}.map((head) => head.getAttribute('aria-sort')).filter(Boolean)") == [
             direction
         ]
         head, *lines = browser.table("#explore [data-table] table")
         time_column = next(index for index, name in enumerate(head) if name.startswith("Time"))
-        times = [order * seconds_of(line[time_column]) for line in lines]
+        times = [sign * seconds_of(line[time_column]) for line in lines]
         assert times == sorted(times)
 
 
@@ -340,9 +340,9 @@ def test_two_machines_swapped_have_inverse_ratios(browser):
     a, b = (browser.run(f"return document.querySelector('#compare select[name={name}]').value") for name in "ab")
     ratios = values(browser, "compare", 3)
     browser.open(f"compare?a={b}&b={a}")
-    swapped = values(browser, "compare", 3)
+    swapped_ratios = values(browser, "compare", 3)
     assert len(ratios) > 0
-    assert swapped == pytest.approx([1 / ratio for ratio in ratios], rel=1e-9)
+    assert swapped_ratios == pytest.approx([1 / ratio for ratio in ratios], rel=1e-9)
 
 
 def values(browser, view, column):

@@ -25,41 +25,52 @@ from ladder.statistics.verdicts import (
 NO_DIFFERENCE = EQUAL, UNDECIDED
 
 
-def simulate(rng, count, process=0.01, within=0.01, modes=0.0, heavy=False, outliers=0.0, correlation=0.0, walk=0.0):
+def simulate(
+    rng,
+    count,
+    process_sd=0.01,
+    sample_sd=0.01,
+    mode_slowdown=0.0,
+    has_heavy_tails=False,
+    outlier_share=0.0,
+    correlation=0.0,
+    drift_sd=0.0,
+):
     """Simulated times of one kernel, measured twice in ABBA order, with a true median close to 1 s.
 
-    The shape is (2, count, 10): measurements, processes, samples. `process` and `within` are the standard deviations
-    between and within processes, in logarithms; `modes` is the slowdown of three processes in ten. With `heavy`,
-    processes follow Student's t with 2.5 degrees of freedom. `outliers` is the share of samples that take 2 to 5 times
-    longer, `correlation` that of successive samples, and `walk` the standard deviation of the machine's total drift.
+    The shape is (2, count, 10): measurements, processes, samples. `process_sd` and `sample_sd` are the standard
+    deviations between and within processes, in logarithms; `mode_slowdown` is the slowdown of three processes in ten.
+    With `has_heavy_tails`, processes follow Student's t with 2.5 degrees of freedom. `outlier_share` is the share of
+    samples that take 2 to 5 times longer, `correlation` that of successive samples, and `drift_sd` the standard
+    deviation of the machine's total drift.
     """
     shape = (2, count, 10)
-    offset = rng.standard_t(2.5, shape[:2]) if heavy else rng.standard_normal(shape[:2])
-    offset = process * offset + modes * (rng.random(shape[:2]) < 0.3)
+    offset = rng.standard_t(2.5, shape[:2]) if has_heavy_tails else rng.standard_normal(shape[:2])
+    offset = process_sd * offset + mode_slowdown * (rng.random(shape[:2]) < 0.3)
     noise = rng.standard_normal(shape)
     for i in range(1, shape[2]):
         noise[..., i] = correlation * noise[..., i - 1] + np.sqrt(1 - correlation**2) * noise[..., i]
-    machine = walk * rng.standard_normal(2 * count * shape[2]).cumsum() / np.sqrt(2 * count * shape[2])
-    machine = machine.reshape(count, 2, shape[2]).swapaxes(0, 1)
-    machine[:, 1::2] = machine[::-1, 1::2].copy()
-    times = np.exp(offset[..., None] + within * noise + machine)
-    return np.where(rng.random(shape) < outliers, times * rng.uniform(2, 5, shape), times)
+    drift = drift_sd * rng.standard_normal(2 * count * shape[2]).cumsum() / np.sqrt(2 * count * shape[2])
+    drift = drift.reshape(count, 2, shape[2]).swapaxes(0, 1)
+    drift[:, 1::2] = drift[::-1, 1::2].copy()
+    times = np.exp(offset[..., None] + sample_sd * noise + drift)
+    return np.where(rng.random(shape) < outlier_share, times * rng.uniform(2, 5, shape), times)
 
 
 NOISE = {
-    "normal": {"process": 0.04},
-    "outliers": {"process": 0.03, "outliers": 0.1},
-    "heavy": {"process": 0.03, "heavy": True},
-    "modes": {"modes": 0.1},
-    "correlated": {"process": 0.02, "within": 0.05, "correlation": 0.9},
-    "drifting": {"process": 0.02, "walk": 0.2},
+    "normal": {"process_sd": 0.04},
+    "outliers": {"process_sd": 0.03, "outlier_share": 0.1},
+    "heavy": {"process_sd": 0.03, "has_heavy_tails": True},
+    "modes": {"mode_slowdown": 0.1},
+    "correlated": {"process_sd": 0.02, "sample_sd": 0.05, "correlation": 0.9},
+    "drifting": {"process_sd": 0.02, "drift_sd": 0.2},
 }
 
 
-def share(words, rng, count, factor, repeats, noise=None, **options):
-    """Share of comparisons whose outcome is one of `words`, of a kernel slowed down by `factor` with itself."""
+def share_of_outcomes(outcomes, rng, count, factor, repeats, noise=None, **options):
+    """The share of comparisons, of a kernel slowed down by `factor` with itself, whose outcome is one of `outcomes`."""
     pairs = (simulate(rng, count, **(noise or {})) for _ in range(repeats))
-    return np.mean([compare(factor * a, b, **options).outcome in words for a, b in pairs])
+    return np.mean([compare(factor * a, b, **options).outcome in outcomes for a, b in pairs])
 
 
 # --- the median and its rank interval ---
@@ -95,10 +106,10 @@ def test_too_few_samples_have_an_infinite_interval():
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 3), (3, 5), (5, 3), (4, 4), (5, 5), (4, 7), (1, 50)])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
-    counts = [sum(c) - m * (m - 1) // 2 for c in combinations(range(m + n), m)]
+    u_statistics = [sum(positions) - m * (m - 1) // 2 for positions in combinations(range(m + n), m)]
     rank = shift_rank(m, n, level)
-    assert 2 * np.mean(np.array(counts) < rank) <= 1 - level + 1e-12
-    assert 2 * np.mean(np.array(counts) < rank + 1) > 1 - level
+    assert 2 * np.mean(np.array(u_statistics) < rank) <= 1 - level + 1e-12
+    assert 2 * np.mean(np.array(u_statistics) < rank + 1) > 1 - level
 
 
 # --- a case ---
@@ -108,11 +119,11 @@ def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
 @pytest.mark.parametrize("kind", ["normal", "outliers", "heavy", "modes", "correlated"])
 def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
     rng = np.random.default_rng(1)
-    true = np.median(simulate(rng, 4000, **NOISE[kind]))
+    true_median = np.median(simulate(rng, 4000, **NOISE[kind]))
     cases = [summary(times) for _ in range(500) for times in simulate(rng, count, **NOISE[kind])]
     level = 0.93 if kind == "modes" and count < 6 else 0.95  # t is only approximate for two groups
-    covered = np.mean([case.low <= true <= case.high for case in cases])
-    assert covered >= level - 3 * np.sqrt(level * (1 - level) / 1000)
+    coverage = np.mean([case.low <= true_median <= case.high for case in cases])
+    assert coverage >= level - 3 * np.sqrt(level * (1 - level) / 1000)
 
 
 def test_pooled_samples_would_not_cover():
@@ -188,7 +199,7 @@ def test_comparison_says_which_is_slower(count, paired):
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_kernel_compared_with_itself_shows_no_difference(kind, count, paired):
     rng, repeats = np.random.default_rng(6), 600
-    no_difference = share(NO_DIFFERENCE, rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
+    no_difference = share_of_outcomes(NO_DIFFERENCE, rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
     error_rate = 0.02 if kind == "modes" and count == 3 else 0.01  # t is only approximate for two groups
     assert 1 - no_difference <= error_rate + 3 * np.sqrt(error_rate * (1 - error_rate) / repeats)
 
@@ -209,8 +220,8 @@ def test_pooled_samples_would_distinguish_a_kernel_from_itself():
 
 @pytest.mark.parametrize(("paired", "count"), [(False, 5), (True, 8)])
 def test_five_per_cent_are_detected_if_processes_differ_by_one(paired, count):
-    assert share([SLOWER], np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
-    assert share([FASTER], np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
+    assert share_of_outcomes([SLOWER], np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
+    assert share_of_outcomes([FASTER], np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
 
 
 def test_five_per_cent_are_detected_although_some_processes_run_at_half_speed():
@@ -236,8 +247,8 @@ def test_changes_below_the_noise_are_undecided():
 def test_the_detectable_change_is_detected_in_about_four_of_five(count):
     rng = np.random.default_rng(10)
     change = np.median([compare(*simulate(rng, count)).detectable for _ in range(200)])
-    assert 0.65 <= share([SLOWER], rng, count, 1 + change, 300) <= 0.97
-    assert share([SLOWER], rng, count, 1 + change / 2, 300) <= 0.4
+    assert 0.65 <= share_of_outcomes([SLOWER], rng, count, 1 + change, 300) <= 0.97
+    assert share_of_outcomes([SLOWER], rng, count, 1 + change / 2, 300) <= 0.4
 
 
 def test_changes_below_the_threshold_do_not_count():

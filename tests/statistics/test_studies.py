@@ -17,7 +17,7 @@ from ladder.statistics.verdicts import MARGIN, THRESHOLD, outcome_of
 
 STUDIES, PROCESSES = 1000, 10
 MAX_ERROR_RATE = 0.01
-EDGE = 1 + MARGIN  # most errors occur where one verdict turns into another
+MARGIN_FACTOR = 1 + MARGIN  # most errors occur where one verdict turns into another
 # Deviations of processes' times, in logarithms: one state; two, of which three processes in ten have the slow one; or
 # Student's t with 2.5 degrees of freedom.
 NOISE = {
@@ -28,9 +28,9 @@ NOISE = {
     "heavy": lambda rng, shape: 0.02 * rng.standard_t(2.5, shape),
 }
 # The kinds of noise for slow tests; `make test` uses only the first.
-KINDS = ["one state", *(pytest.param(kind, marks=pytest.mark.slow) for kind in NOISE if kind != "one state")]
+MARKED_KINDS = ["one state", *(pytest.param(kind, marks=pytest.mark.slow) for kind in NOISE if kind != "one state")]
 # The true median of a process's time.
-MEDIAN = {"one state": 1.0, "two states": math.exp(0.002 * NormalDist().inv_cdf(0.5 / 0.7)), "heavy": 1.0}
+TRUE_MEDIANS = {"one state": 1.0, "two states": math.exp(0.002 * NormalDist().inv_cdf(0.5 / 0.7)), "heavy": 1.0}
 
 
 def processes(kind, cases):
@@ -44,14 +44,14 @@ def ratios_of_equals(kind):
     return [quotient(a, b) for a, b in processes(kind, 2)]
 
 
-def words(kind, true, claimed):
-    """For each study, the verdict on a claim about a ratio whose true value is `true`."""
-    return [decide(ratio.times(true), *claimed).verdict for ratio in ratios_of_equals(kind)]
+def verdicts_of(kind, true_ratio, claimed):
+    """For each study, the verdict on a claim about a ratio whose true value is `true_ratio`."""
+    return [decide(ratio.times(true_ratio), *claimed).verdict for ratio in ratios_of_equals(kind)]
 
 
 @pytest.mark.parametrize("kind", NOISE)
 @pytest.mark.parametrize(
-    ("true", "claimed", "right"),
+    ("true_ratio", "claimed", "right_verdicts"),
     [
         (3.0, (2.0,), {"as claimed"}),
         (1.5, (2.0,), {"less than claimed"}),
@@ -60,20 +60,23 @@ def words(kind, true, claimed):
         (1.4, (1.0, 1.0), {"the opposite"}),
         (2.0, (1.5, 1.5), {"more than claimed"}),
         # Where two verdicts meet: just beyond the margin of a number, a direction's threshold, the margin of equality.
-        (1.999 / EDGE, (2.0,), {"less than claimed"}),
+        (1.999 / MARGIN_FACTOR, (2.0,), {"less than claimed"}),
         (0.999 / (1 + THRESHOLD), (1.0,), {"the opposite", "no effect"}),
-        (1.001 * EDGE, (1.0, 1.0), {"the opposite"}),
+        (1.001 * MARGIN_FACTOR, (1.0, 1.0), {"the opposite"}),
     ],
 )
-def test_verdicts_on_claims_are_right_or_undecided(kind, true, claimed, right):
-    assert np.mean([word not in right | {"undecided"} for word in words(kind, true, claimed)]) <= MAX_ERROR_RATE
+def test_verdicts_on_claims_are_right_or_undecided(kind, true_ratio, claimed, right_verdicts):
+    assert (
+        np.mean([verdict not in right_verdicts | {"undecided"} for verdict in verdicts_of(kind, true_ratio, claimed)])
+        <= MAX_ERROR_RATE
+    )
 
 
-@pytest.mark.parametrize(("kind", "share"), [("one state", 0.99), ("two states", 0.7), ("heavy", 0.9)])
-def test_large_effects_are_decided(kind, share):
+@pytest.mark.parametrize(("kind", "min_share"), [("one state", 0.99), ("two states", 0.7), ("heavy", 0.9)])
+def test_large_effects_are_decided(kind, min_share):
     """Verdicts that are never wrong because all are undecided would be useless."""
-    for true, right in [(3.0, "as claimed"), (1.5, "less than claimed"), (0.8, "the opposite")]:
-        assert np.mean([word == right for word in words(kind, true, (2.0,))]) >= share
+    for true_ratio, right_verdict in [(3.0, "as claimed"), (1.5, "less than claimed"), (0.8, "the opposite")]:
+        assert np.mean([verdict == right_verdict for verdict in verdicts_of(kind, true_ratio, (2.0,))]) >= min_share
 
 
 @pytest.mark.parametrize("kind", NOISE)
@@ -84,7 +87,7 @@ def test_a_program_compared_with_itself_is_neither_faster_nor_slower(kind):
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MARKED_KINDS)
 def test_the_best_of_equals_is_no_faster_than_another_of_them(kind):
     """Eight tunings without effect: the winner is random."""
     errors = []
@@ -112,7 +115,7 @@ def test_the_interval_of_a_best_case_contains_the_quotient_of_its_median():
 @pytest.mark.parametrize("kind", NOISE)
 def test_a_time_at_its_lower_bound_is_not_beyond_it(kind):
     """The lower bound is exactly the true median."""
-    ratios = [exact_quotient(times, MEDIAN[kind]) for (times,) in processes(kind, 1)]
+    ratios = [exact_quotient(times, TRUE_MEDIANS[kind]) for (times,) in processes(kind, 1)]
     assert np.mean([ratio.low > 1.0 or ratio.high < 1.0 for ratio in ratios]) <= MAX_ERROR_RATE
 
 

@@ -60,14 +60,14 @@ class Machine:
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
-    def add(self, case, left_out=None, recorded=True, commit=None, protocol=None, **process):
-        """Plan a case; if it is `recorded` and planning doesn't skip it for the reason `left_out`, write its record.
+    def add(self, case, left_out=None, has_record=True, commit=None, protocol=None, **process):
+        """Plan a case; if it `has_record` and planning doesn't skip it for the reason `left_out`, write its record.
 
         `commit` and `protocol` replace the template's in the record, and `process` values of its first process.
         """
         plan_entry = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
         self.cases.append(plan_entry)
-        if recorded and not left_out:
+        if has_record and not left_out:
             document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
             document["processes"][0] |= process
             document["protocol"] |= {"cold_start": True} | (protocol or {})
@@ -121,13 +121,13 @@ def lines(name):
     return Path(f"tables/{name}.csv").read_text(encoding="utf-8").splitlines()
 
 
-def test_the_columns_of_the_tables(local, real_record):
+def test_every_table_has_its_columns_in_order(local, real_record):
     samples = [0.25, 0.1 + 0.2, 1e-7]
     curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
     trace = [["copy", "2", 0.25, 0.5]]
     local.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
     local.add(case_of(64), left_out="needs 64 cores, 2 available")
-    local.add(case_of(2), recorded=False)
+    local.add(case_of(2), has_record=False)
     frames = collect_and_load(local.plan())
     facts = ["device", "converged", "flops", "bytes", "precision", "commit"]
     facts += ["campaign", "host", "process", "threads_found"]
@@ -152,7 +152,7 @@ def test_the_columns_of_the_tables(local, real_record):
 
 def test_the_cache_and_the_variables_of_a_case_are_columns_in_every_table(local):
     warm = replace(case_of(1), cache="warm", variables={"NUMBA_OPT": "0"})
-    local.add(warm).add(case_of(1)).add(replace(warm, variables={"NUMBA_OPT": "1"}), recorded=False)
+    local.add(warm).add(case_of(1)).add(replace(warm, variables={"NUMBA_OPT": "1"}), has_record=False)
     frames = collect_and_load(local.plan())
     measured, not_measured = [["warm", 0], ["cold", -1]], [["warm", 1]]
     for name, expected in (("samples", measured), ("checks", measured), ("missing", not_measured)):
@@ -235,14 +235,14 @@ def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
     _, *rows = lines("samples")
     assert ".0," not in "".join(rows)
     assert frames["samples"]["threads"].unique().tolist() == [16]
-    assert {str(kind) for kind in frames["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
+    assert {str(dtype) for dtype in frames["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
     assert ",16," in rows[0]
     assert ",16," in rows[-1]
 
 
 def test_the_same_records_give_the_same_bytes(local, other_machine):
     for machine in (local, other_machine):
-        machine.add(case_of(1)).add(case_of(2), recorded=False).publish()
+        machine.add(case_of(1)).add(case_of(2), has_record=False).publish()
     collect_and_load(local.plan(), "published/there")
     before = table_bytes() | {path: path.read_bytes() for path in Path("tables").iterdir()}
     # The tables of two publications and of this study, and this study's checksums.
@@ -265,17 +265,17 @@ def test_published_rows_have_a_label_and_join_new_ones(local, other_machine):
 
 def test_publishing_and_collecting_gives_the_same_tables(local):
     trace = [["compute", "01", 0.0, 0.1 + 0.2], ["null", "02", 0.1 + 0.2, 1.0]]
-    local.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), recorded=False)
+    local.add(case_of(1)).add(case_of(2), samples=[0.1 + 0.2, 1e-7], trace=trace).add(case_of(4), has_record=False)
     before = collect_and_load(local.plan())
     folder = local.publish("other", "small")
     local.forget()
-    nothing = {"experiment": "small", "cases": []}
-    after = collect_and_load(nothing, folder)
+    empty_plan = {"experiment": "small", "cases": []}
+    after = collect_and_load(empty_plan, folder)
     for name, frame in before.items():
         expected = frame.assign(machine="here (published)") if len(frame) else frame
         pd.testing.assert_frame_equal(after[name].reset_index(drop=True), expected, check_dtype=False)
     assert after["traces"][["lane", "name"]].values.tolist() == [["compute", "01"], ["null", "02"]]
-    assert collect_and_load({**nothing, "experiment": "third"}, folder)["samples"].empty
+    assert collect_and_load({**empty_plan, "experiment": "third"}, folder)["samples"].empty
 
 
 def test_what_was_published_without_traces_is_shown_and_kept(local):
@@ -313,7 +313,7 @@ def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(local):
 
 def test_what_is_published_of_this_machine_is_not_shown_twice(local):
     local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
-    local.add(case_of(4), recorded=False).add(case_of(64), left_out="needs 64 cores, 2 available")
+    local.add(case_of(4), has_record=False).add(case_of(64), left_out="needs 64 cores, 2 available")
     folder = local.publish()
     # After that one case is measured again, and the record of another is lost.
     local.add(case_of(1), samples=[3.0])
@@ -343,7 +343,7 @@ def test_a_campaign_is_kept_beside_a_new_measurement(local):
 
 
 def test_a_case_that_was_missing_when_published_and_is_measured_now_is_not_missing(local):
-    local.add(case_of(1)).add(case_of(2), recorded=False)
+    local.add(case_of(1)).add(case_of(2), has_record=False)
     folder = local.publish()
     local.cases = local.cases[:1]
     local.add(case_of(2))
@@ -385,7 +385,7 @@ def test_a_torn_publication_is_a_sentence(local, text):
         collect_and_load(local.plan(), "published/here")
 
 
-def test_one_table_of_all_experiments(local):
+def test_the_samples_of_all_experiments_are_joined_in_one_table(local):
     local.add(case_of(1), samples=[1.0])
     for name in ("small", "other", "empty"):
         collect.collect(local.plan(name) if name != "empty" else {**local.plan(name), "cases": []}, name)
@@ -426,8 +426,8 @@ def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
 def test_a_publication_names_every_commit_of_its_cases(local):
     local.add(case_of(1), commit="a").add(case_of(2), commit="b").add(case_of(4), commit="a")
     local.publish("small", "other")
-    counted = {source["commit"]: source["cases"] for source in published_description()["sources"]}
-    assert counted == {"a": 2, "b": 1}, "a case of two experiments counts once"
+    cases_by_commit = {source["commit"]: source["cases"] for source in published_description()["sources"]}
+    assert cases_by_commit == {"a": 2, "b": 1}, "a case of two experiments counts once"
     assert publish.sources(["b", "unknown-dirty", "b"]) == [
         {"commit": "b", "dirty": False, "cases": 2},
         {"commit": "unknown", "dirty": True, "cases": 1},
@@ -446,10 +446,10 @@ def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
     curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
     local.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
     local.add(case_of(2), commit="a", samples=[5.0, 6.0, 7.0], curve=curve * 2)
-    local.add(case_of(4), recorded=False).publish()
+    local.add(case_of(4), has_record=False).publish()
     before = {name: published_table(name) for name in ("samples", "checks", "curves")}
     local.forget().add(case_of(2), commit="b", samples=[2 / 3]).add(case_of(4), commit="b", samples=[1e-7])
-    local.add(case_of(1), recorded=False).add(case_of(8), recorded=False).publish(keep=True)
+    local.add(case_of(1), has_record=False).add(case_of(8), has_record=False).publish(keep=True)
     for name, old in before.items():
         new = published_table(name)
         expected = old[old["threads"] == 1].reset_index(drop=True)
@@ -485,7 +485,7 @@ def test_not_keeping_replaces_all(local):
 
 def test_an_experiment_that_is_no_longer_planned_is_kept(local):
     """New measurements replace its cases too, and its missing cases stay missing."""
-    local.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), recorded=False).publish("other")
+    local.add(case_of(1), commit="a").add(case_of(2), commit="a").add(case_of(4), has_record=False).publish("other")
     local.forget().add(case_of(2), commit="b").publish("small", keep=True)
     samples = published_table("samples")[["experiment", "threads", "commit"]].drop_duplicates()
     assert sorted(samples.values.tolist()) == [["other", 1, "a"], ["other", 2, "b"], ["small", 2, "b"]]
@@ -499,7 +499,7 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
 
 
 def test_the_reason_of_the_present_plan_is_reported(local):
-    local.add(case_of(1)).add(case_of(64), recorded=False).publish()
+    local.add(case_of(1)).add(case_of(64), has_record=False).publish()
     local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
     assert published_table("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
@@ -507,8 +507,8 @@ def test_the_reason_of_the_present_plan_is_reported(local):
 def test_keeping_twice_gives_the_same_bytes(local):
     training = workloads.complete("mlp", {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5})
     local.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
-    local.add(case_of(1), commit="b").add(case_of(4), recorded=False).publish("other", "small")
-    local.forget().add(case_of(2), commit="c").add(case_of(8), recorded=False).add(case_of(1), recorded=False)
+    local.add(case_of(1), commit="b").add(case_of(4), has_record=False).publish("other", "small")
+    local.forget().add(case_of(2), commit="c").add(case_of(8), has_record=False).add(case_of(1), has_record=False)
     local.publish("small", "third", keep=True)
     tables_before, sources = table_bytes(), published_description()["sources"]
     local.publish("small", "third", keep=True)
@@ -518,7 +518,7 @@ def test_keeping_twice_gives_the_same_bytes(local):
 
 
 def test_keeping_where_nothing_is_published_yet_publishes(local):
-    local.add(case_of(1)).add(case_of(2), recorded=False).publish(keep=True)
+    local.add(case_of(1)).add(case_of(2), has_record=False).publish(keep=True)
     before = table_bytes()
     local.publish()
     assert table_bytes() == before
@@ -526,7 +526,7 @@ def test_keeping_where_nothing_is_published_yet_publishes(local):
 
 def test_a_disk_that_fills_up_leaves_what_was_published(local, monkeypatch):
     local.add(case_of(1)).publish()
-    tables_before, about_before = table_bytes(), published_description()
+    tables_before, description_before = table_bytes(), published_description()
     write = publish.write_atomically
 
     def fill_up(path, contents):
@@ -537,7 +537,7 @@ def test_a_disk_that_fills_up_leaves_what_was_published(local, monkeypatch):
     monkeypatch.setattr(publish, "write_atomically", fill_up)
     with pytest.raises(LadderError, match="No space"):
         local.forget().add(case_of(2)).publish(keep=True)
-    assert (table_bytes(), published_description()) == (tables_before, about_before)
+    assert (table_bytes(), published_description()) == (tables_before, description_before)
     assert [path.name for path in Path("published").iterdir()] == ["here"]
 
 
@@ -568,7 +568,7 @@ def test_a_torn_publication_is_not_kept(local):
 
 
 def test_without_records_nothing_is_published(local):
-    local.add(case_of(1), recorded=False)
+    local.add(case_of(1), has_record=False)
     with pytest.raises(LadderError, match="There is nothing to publish"):
         local.publish()
     assert not Path("published").exists()
@@ -591,10 +591,10 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
         return entry | {"trace": [[f"lane{number}", f"name{number}", whole, 2 * whole]]} | fields
 
     ranks = [{"node": node} for node in ("a", "b", "a")]
-    plain = process(0, facts={"steps": 7}, state={"reasons": ["gpu_idle"]})
-    other = process(1, facts={"steps": 8}, by_rank=[{"a": [1.0, 3.0]}, {"a": [0.0, 0.0]}])
-    other |= {"state": {"reasons": ["gpu_idle", "hw_slowdown"], "joules": 3.0, "sustained": 0.25}}
-    other["threads"] |= {"ranks": ranks}
+    first_process = process(0, facts={"steps": 7}, state={"reasons": ["gpu_idle"]})
+    second_process = process(1, facts={"steps": 8}, by_rank=[{"a": [1.0, 3.0]}, {"a": [0.0, 0.0]}])
+    second_process |= {"state": {"reasons": ["gpu_idle", "hw_slowdown"], "joules": 3.0, "sustained": 0.25}}
+    second_process["threads"] |= {"ranks": ranks}
     cost = {"flops": 90, "bytes": 11, "precision": "tf32"}
     document = {
         "device": "mpi",
@@ -604,7 +604,7 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
     }
     document["protocol"] = {}
     columns = {"machine": "here", "experiment": "one", "m": 3}
-    rows = collect.rows_of(document | {"processes": [plain, other]}, columns)
+    rows = collect.rows_of(document | {"processes": [first_process, second_process]}, columns)
     common = columns | cost | {"device": "mpi", "converged": False, "commit": "abc-dirty"}
     first_row = common | {"process": 0, "threads_found": 4, "steps": 7, "throttled": False}
     second_row = common | {"process": 1, "threads_found": 5, "steps": 8, "throttled": True, "nodes": 2}
@@ -647,8 +647,8 @@ def test_a_case_that_was_timed_beside_other_jobs_is_not_published(local):
 
 def test_two_machines_that_share_the_results_keep_their_records_apart(local, other_machine):
     """Each machine has a case that the other hasn't measured, and another time of a common case."""
-    local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), recorded=False)
-    other_machine.add(case_of(1), samples=[5.0]).add(case_of(2), recorded=False).add(case_of(4), samples=[6.0])
+    local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0]).add(case_of(4), has_record=False)
+    other_machine.add(case_of(1), samples=[5.0]).add(case_of(2), has_record=False).add(case_of(4), samples=[6.0])
     for machine, measured, missing in ((local, [[1, 1.0], [2, 2.0]], [4]), (other_machine, [[1, 5.0], [4, 6.0]], [2])):
         frames = collect_and_load(machine.plan())
         assert frames["samples"][["threads", "seconds"]].values.tolist() == measured

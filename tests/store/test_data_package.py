@@ -16,7 +16,7 @@ from ladder.store import TABLES, columns, counters, data_package, published_inde
 
 PUBLISHED = ROOT / data_package.PUBLISHED_FOLDER
 PACKAGE = json.loads((PUBLISHED / data_package.FILE_NAME).read_text(encoding="utf-8"))
-VALUES = {
+CONVERTERS = {
     "string": lambda column: column,
     "integer": lambda column: column.astype("int64"),
     "number": pd.to_numeric,
@@ -48,7 +48,7 @@ def test_a_table_fits_its_schema(resource):
     for field in schema["fields"]:
         distinct = frame[field["name"]].drop_duplicates()
         filled = distinct[distinct != ""]
-        values = VALUES[field["type"]](filled)
+        values = CONVERTERS[field["type"]](filled)
         assert values.notna().all(), field
         assert len(field["description"].split()) > 1 or len(filled), field
     if key := schema.get("primaryKey"):
@@ -66,7 +66,7 @@ def test_a_workload_describes_its_columns_and_no_others(workload):
 
 
 @pytest.mark.parametrize(
-    ("values", "declared", "kind"),
+    ("values", "declared", "type_name"),
     [
         (["1", "-2"], None, "integer"),
         (["1", "2.5", "1e-05", "inf"], None, "number"),
@@ -78,8 +78,8 @@ def test_a_workload_describes_its_columns_and_no_others(workload):
         ([], None, "string"),
     ],
 )
-def test_a_type_is_the_narrowest_that_fits(values, declared, kind):
-    assert data_package.kind_of(values, declared) == kind
+def test_a_type_is_the_narrowest_that_fits(values, declared, type_name):
+    assert data_package.kind_of(values, declared) == type_name
 
 
 @pytest.fixture
@@ -104,10 +104,10 @@ def test_a_column_that_nothing_describes_says_so(folder):
         Path(data_package.PUBLISHED_FOLDER, data_package.FILE_NAME).read_text(encoding="utf-8")
     )["resources"]
     assert checks["rows"] == 0
-    described = {field["name"]: field for field in resource["schema"]["fields"]}
-    assert "stranger, which doesn't say more" in described["z"]["description"]
-    assert described["LANG_X"]["description"] == "the environment variable `LANG_X`"
-    assert described["seconds"] == {
+    fields = {field["name"]: field for field in resource["schema"]["fields"]}
+    assert "stranger, which doesn't say more" in fields["z"]["description"]
+    assert fields["LANG_X"]["description"] == "the environment variable `LANG_X`"
+    assert fields["seconds"] == {
         "name": "seconds",
         "type": "number",
         "description": columns.TABLES["samples"]["seconds"].meaning,
@@ -134,17 +134,17 @@ def test_every_table_has_descriptions_and_a_key_of_described_columns():
 
 
 @pytest.mark.parametrize(
-    ("options", "written"),
+    ("options", "is_renewed"),
     [
         (["--machine", "a", "--into", "results/published"], True),
         (["--machine", "a", "--out", "results/published/a"], True),
         (["--machine", "a", "--out", "elsewhere/a"], False),
     ],
 )
-def test_publishing_renews_the_files(monkeypatch, options, written):
+def test_publishing_below_the_published_folder_renews_the_files(monkeypatch, options, is_renewed):
     calls = []
     monkeypatch.setattr("ladder.verbs.publish.read_plan", lambda path: {})
     monkeypatch.setattr("ladder.verbs.publish.publish", lambda *arguments: None)
     monkeypatch.setattr("ladder.store.published_index.write", lambda *root: calls.append(root))
     main(["publish", "one.json", *options])
-    assert len(calls) == written
+    assert len(calls) == is_renewed

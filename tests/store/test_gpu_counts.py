@@ -18,13 +18,13 @@ def times(gpus, images, seconds, **further_columns):
 def test_times_by_gpus_are_those_of_the_machine_that_measured_on_most(tmp_path):
     """They are of the variant at the same sizes and tuning, on GPUs of the same model."""
     foreign = [times(8, 5, 9.0, tuning={"batch": 1}), times(8, 5, 9.0, sizes={}), times(8, 5, 9.0, variant="other")]
-    measured = {
+    machines = {
         "a": ("model", [times(1, 5, 1.0)]),
         "b": ("model", [*foreign, times(1, 5, 2.0), times(1, 7, 3.0), times(2, 5, 4.0)]),
         "c": ("model", [times(1, 5, 5.0)]),
         "d": ("another", [times(count, 5, 6.0) for count in (1, 2, 4)]),
     }
-    for name, (model, rows) in measured.items():
+    for name, (model, rows) in machines.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / gpu_counts.TIMES_FILE).write_text(json.dumps(rows))
         description = made_up.description() | {"gpus": [{"name": model}]}
@@ -51,8 +51,8 @@ def test_a_cold_start_is_the_median_over_the_processes():
     processes = [(4.0, (1.0, 1.0, 9.0)), (30.0, (3.0, 3.0, 3.0)), (6.0, (4.0,))]
     rows = [
         columns
-        | {"process": number, "sample": sample, "seconds": seconds, "cold_start": start if sample == 0 else None}
-        for number, (start, values) in enumerate(processes)
+        | {"process": number, "sample": sample, "seconds": seconds, "cold_start": cold_start if sample == 0 else None}
+        for number, (cold_start, values) in enumerate(processes)
         for sample, seconds in enumerate(values)
     ]
     frame = pd.DataFrame(rows)

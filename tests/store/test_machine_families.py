@@ -18,8 +18,8 @@ def publish(tmp_path):
     def write(machine, gpus, cpu="Xeon", vectors="avx512f", run=1):
         folder = tmp_path / "campaigns" / f"{machine}_{run}"
         folder.mkdir(parents=True)
-        described = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu, "Vector units": vectors}}
-        (folder / "machine.json").write_text(json.dumps({"machine": machine, "description": described}))
+        description = {"gpus": [{"name": gpu} for gpu in gpus], "cpu": {"Model name": cpu, "Vector units": vectors}}
+        (folder / "machine.json").write_text(json.dumps({"machine": machine, "description": description}))
         return folder
 
     return write
@@ -41,7 +41,7 @@ def rows(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def description_is_trusted(monkeypatch):
+def read_descriptions_unchecked(monkeypatch):
     monkeypatch.setattr(machine_families.documents, "read", lambda path, kind: json.loads(path.read_text()))
 
 

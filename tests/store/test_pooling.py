@@ -60,11 +60,11 @@ OTHER_CASE = study.first_case(rows({8: 2.0}, threads=(1,)))
         "passes": (ratios.of(*map(study.pass_totals, (ONE_CASE, OTHER_CASE))).value, 0.5),
     }.values(),
 )
-def test_what_takes_one_case_takes_the_first_of_the_plan(value, expected):
+def test_functions_of_one_case_use_the_first_of_the_plan(value, expected):
     assert value == pytest.approx(expected, rel=0.02)
 
 
-def test_a_ratio_rests_on_the_case_that_it_is_of():
+def test_a_ratio_names_only_the_cases_that_it_uses():
     assert len(ratios.of(ONE_CASE, OTHER_CASE).cases) == len(ratios.over_seconds(ONE_CASE, 1.0).cases) == 1
 
 
@@ -92,7 +92,7 @@ def test_a_case_of_two_experiments_is_summed_up_once():
     assert medians.summaries(frame, ("variant",))["median"].map(is_time_of_one_case).all()
 
 
-def test_how_many_gpus_pay_is_reported_by_case():
+def test_times_by_gpus_are_of_a_case_each():
     slugs = {value: f"images=4,cache=cold,frobnicate={value},gpus=1" for value in SECONDS}
     frame = rows(threads=(1,)).assign(gpus=1, images=4)
     frame["case"] = frame["frobnicate"].map(slugs)

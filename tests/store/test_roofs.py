@@ -137,15 +137,15 @@ def test_the_verb_writes_the_ceilings_of_every_machine_under_its_own_name(tmp_pa
         ["roofs", str(tmp_path / "one"), "--published", str(tmp_path / "there"), "--out", str(tmp_path / "roofs.json")]
     )
     document = documents.read(tmp_path / "roofs.json", "roofs")
-    rates = {
-        name: {(row["workload"], row["device"]): row["best"] for row in ceilings_of["rows"]}
-        for name, ceilings_of in document.items()
+    best_rates = {
+        name: {(row["workload"], row["device"]): row["best"] for row in machine_ceilings["rows"]}
+        for name, machine_ceilings in document.items()
     }
-    best = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
-    assert rates == {
-        "here": pytest.approx(best),
-        "with-gpus": pytest.approx({key: 9 * rate for key, rate in best.items()}),
-        "there (published)": pytest.approx({key: 6 * rate for key, rate in best.items()}),
+    expected = {("gemm", "host"): 4000, ("stream", "host"): 2000, ("gemm", "cuda"): 8000}
+    assert best_rates == {
+        "here": pytest.approx(expected),
+        "with-gpus": pytest.approx({key: 9 * rate for key, rate in expected.items()}),
+        "there (published)": pytest.approx({key: 6 * rate for key, rate in expected.items()}),
     }
     assert {row["unit"] for row in document["here"]["rows"] if row["workload"] == "stream"} == {"B/s"}
 
@@ -183,15 +183,15 @@ def test_no_published_share_of_a_ceiling_exceeds_the_maximum(published_study, wo
     for case in medians(published_study, workload, device).itertuples():
         threads = int(case.threads) if device == "host" else None
         if workload == "gemm":
-            name = case.precision
-            top = (
-                roofs.arithmetic(published_study, name, threads)
+            precision = case.precision
+            ceiling = (
+                roofs.arithmetic(published_study, precision, threads)
                 if threads
-                else roofs.gpu_arithmetic(published_study, name)
+                else roofs.gpu_arithmetic(published_study, precision)
             )
-            assert top, "a product sets a ceiling itself"
+            assert ceiling, "a product sets a ceiling itself"
         else:
-            top = roofs.bandwidth(published_study, threads) if threads else roofs.gpu_bandwidth(published_study)
-        if top:
-            shares.append(getattr(case, ceilings.work_column(workload)) / case.seconds / top)
+            ceiling = roofs.bandwidth(published_study, threads) if threads else roofs.gpu_bandwidth(published_study)
+        if ceiling:
+            shares.append(getattr(case, ceilings.work_column(workload)) / case.seconds / ceiling)
     assert 0.3 < max(shares, default=1.0) <= MAX_SHARE

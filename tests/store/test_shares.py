@@ -10,14 +10,14 @@ from ladder.store import ceiling_rates, shares
 from ladder.verbs.arguments import write_json
 
 COST = SimpleNamespace(flops=2e9, bytes=1e9, precision="float64")
-GEMM = "form=nn,m=64,n=64,k=64,dtype={},source=random,seed=1,cache=warm,threads={}"
-STREAM = "kernel=read,elements=64,dtype=float64,seed=1,cache=cold,threads=2"
+GEMM_SLUG = "form=nn,m=64,n=64,k=64,dtype={},source=random,seed=1,cache=warm,threads={}"
+STREAM_SLUG = "kernel=read,elements=64,dtype=float64,seed=1,cache=cold,threads=2"
 ROWS = [
-    ("gemm", "blas", GEMM.format("float64", 1), "host", 10e9),
-    ("gemm", "blas", GEMM.format("float64", 2), "host", 19e9),
-    ("gemm", "blas", GEMM.format("float32", 1), "host", 20e9),
-    ("stream", "openmp", STREAM, "host", 8e9),
-    ("gemm", "cublas", GEMM.format("float64", 1).removesuffix(",threads=1"), "cuda", 50e9),
+    ("gemm", "blas", GEMM_SLUG.format("float64", 1), "host", 10e9),
+    ("gemm", "blas", GEMM_SLUG.format("float64", 2), "host", 19e9),
+    ("gemm", "blas", GEMM_SLUG.format("float32", 1), "host", 20e9),
+    ("stream", "openmp", STREAM_SLUG, "host", 8e9),
+    ("gemm", "cublas", GEMM_SLUG.format("float64", 1).removesuffix(",threads=1"), "cuda", 50e9),
 ]
 CEILINGS = {"rows": [dict(zip(("workload", "variant", "case", "device", "best"), row, strict=True)) for row in ROWS]}
 
@@ -48,7 +48,7 @@ def test_a_rate_has_its_share_of_the_ceiling(words, unit, share):
 def test_the_ceilings_are_those_of_this_machine_s_study(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert shares.of_this_machine() == ceiling_rates.NO_CEILINGS
-    limits = {"flops": {}, "bandwidth": 0.0, "cache_bytes": 1, "margin": 1.5}
+    summary = {"flops": {}, "bandwidth": 0.0, "cache_bytes": 1, "margin": 1.5}
     rows = [row | {"median": 1.0, "unit": "FLOP/s"} for row in CEILINGS["rows"]]
-    write_json(f"{shares.FOLDER}/{description.label()}.json", limits | {"rows": rows})
+    write_json(f"{shares.FOLDER}/{description.label()}.json", summary | {"rows": rows})
     assert [row["best"] for row in shares.of_this_machine()["rows"]] == [row[-1] for row in ROWS]

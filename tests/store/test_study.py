@@ -37,8 +37,8 @@ def rows(*seconds, process=0, **further_columns):
     return [columns | {"sample": number, "seconds": time} for number, time in enumerate(seconds)]
 
 
-def frame(*parts):
-    return pd.DataFrame([row for part in parts for row in part])
+def frame(*row_lists):
+    return pd.DataFrame([row for row_list in row_lists for row in row_list])
 
 
 def test_the_median_of_a_case_is_that_of_the_processes_medians():
@@ -55,16 +55,18 @@ def test_the_fastest_case_has_the_shortest_median_and_not_the_luckiest_sample():
 
 
 def test_energy_is_that_of_a_run_the_median_over_processes():
-    parts = [
+    row_lists = [
         rows(1.0, 1.0, process=number, joules=joules, sustained=0.5 + number)
         for number, joules in enumerate((2.0, 9.0, 3.0))
     ]
-    early = rows(1.0, process=3, joules=100.0)
-    assert study.energy(frame(*parts, early)) == 3.0
-    silent = rows(1.0, sustained=0.5)
-    unsure = rows(1.0, joules=1.0, sustained=None)
-    assert [study.energy(frame(part)) for part in (early, silent, unsure)] == [None] * 3
-    assert study.sustained(frame(*parts, early))["seconds"].tolist() == [0.5, 1.5, 2.5]
+    without_sustained = rows(1.0, process=3, joules=100.0)
+    assert study.energy(frame(*row_lists, without_sustained)) == 3.0
+    without_joules = rows(1.0, sustained=0.5)
+    with_empty_sustained = rows(1.0, joules=1.0, sustained=None)
+    assert [
+        study.energy(frame(row_list)) for row_list in (without_sustained, without_joules, with_empty_sustained)
+    ] == [None] * 3
+    assert study.sustained(frame(*row_lists, without_sustained))["seconds"].tolist() == [0.5, 1.5, 2.5]
 
 
 def test_sizes_and_caches_never_mix():
@@ -121,15 +123,17 @@ def test_each_machine_is_described_by_its_own_description():
 
 def test_the_numbers_of_a_study_are_those_of_its_subject():
     """Its cases, processes, samples of a process, caches and missing cases, not those of another machine."""
-    local = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [rows(1.0, case="x", cache="warm", converged=False)]
-    samples = frame(*local, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
-    why = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 available"}
+    local_rows = [rows(1.0, 2.0, process=number) for number in (0, 1)] + [
+        rows(1.0, case="x", cache="warm", converged=False)
+    ]
+    samples = frame(*local_rows, rows(1.0, 1.0, 1.0, phase="a", case="y"), rows(*[1.0] * 9, machine="there", case="z"))
+    reasons = {"a": "not measured", "b": "not measured", "c": "needs 64 cores, 2 available"}
     missing = frame(
-        *(rows(1.0, case=case, why=reason) for case, reason in why.items()),
+        *(rows(1.0, case=case, why=reason) for case, reason in reasons.items()),
         rows(1.0, machine="there", why="not measured"),
     )
-    tables_study = Study({"one": {"samples": samples, "missing": missing, "checks": study.NO_ROWS}}, "here")
-    numbers = about.cases(tables_study)
+    local_study = Study({"one": {"samples": samples, "missing": missing, "checks": study.NO_ROWS}}, "here")
+    numbers = about.cases(local_study)
     assert numbers == {
         "measured": r"\num{2}",
         "skipped": r"\num{1}",

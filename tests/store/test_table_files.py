@@ -148,12 +148,12 @@ def test_a_cell_of_several_lines_is_a_cell():
     assert table_files.load(".")["missing"]["why"].tolist() == ["not,\nmeasured"] * 3
 
 
-@pytest.mark.parametrize("about", [{}, [], {"machine": "here"}, {"machine": "here", "description": {"cpu": {}}}])
+@pytest.mark.parametrize("document", [{}, [], {"machine": "here"}, {"machine": "here", "description": {"cpu": {}}}])
 @pytest.mark.parametrize(
     "read", [study.read_description, lambda path: table_files.read_published(path.parent, "samples")]
 )
-def test_what_is_published_says_what_machine_it_is_of(about, read):
-    Path("machine.json").write_text(json.dumps(about), encoding="utf-8")
+def test_what_is_published_says_what_machine_it_is_of(document, read):
+    Path("machine.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(LadderError, match=r"^machine.json can't be used as the publication: .* Restore it, or"):
         read(Path("machine.json"))
 
@@ -176,18 +176,18 @@ def test_a_document_of_another_form_is_a_sentence(kind, document):
         documents.read("one.json", kind)
 
 
-LOOK_LIKE_NUMBERS = ("0815", "1e5", "12.10", "nan", "inf", "true", "null", "1e10000", "007", "-0", "0x10")
+NUMBER_LIKE_TEXTS = ("0815", "1e5", "12.10", "nan", "inf", "true", "null", "1e10000", "007", "-0", "0x10")
 
 
-@pytest.mark.parametrize("text", LOOK_LIKE_NUMBERS)
+@pytest.mark.parametrize("text", NUMBER_LIKE_TEXTS)
 def test_what_is_text_stays_text_whatever_it_looks_like(text):
     """In every column of text, and in that of a tuning with words, after writing and reading."""
-    texts = [name for name in SAMPLE if isinstance(SAMPLE[name], str) and name != "case"]
+    text_columns = [name for name in SAMPLE if isinstance(SAMPLE[name], str) and name != "case"]
     slug = "m=1,cache=cold,order=true,threads=2"
-    row = ROWS["samples"] | dict.fromkeys([*texts, "commit", "phase"], text) | {"case": slug, "order": "true"}
+    row = ROWS["samples"] | dict.fromkeys([*text_columns, "commit", "phase"], text) | {"case": slug, "order": "true"}
     collect.write_table(".", "samples", pd.DataFrame([row] * 2))
     frame = table_files.read("samples.csv", "samples")
-    assert all(set(frame[name]) == {text} for name in [*texts, "commit", "phase"])
+    assert all(set(frame[name]) == {text} for name in [*text_columns, "commit", "phase"])
     assert set(frame["order"]) == {"true"}
     assert set(frame["flops"]) == {2}
     collect.join_samples(["."], "table.csv")

@@ -39,8 +39,8 @@ def test_completing_a_table_appends_columns_and_changes_no_value():
     completed = headers.complete_header(text, "samples")
     before, after = text.splitlines(), completed.splitlines()
     assert all(
-        line.startswith(first) and not line[len(first) :].strip(",")
-        for first, line in zip(before[1:], after[1:], strict=True)
+        line.startswith(old_line) and not line[len(old_line) :].strip(",")
+        for old_line, line in zip(before[1:], after[1:], strict=True)
     )
     assert after[0].startswith(before[0])
     assert ",gpu" in after[0]
@@ -68,8 +68,8 @@ def test_the_verb_package_completes_published_tables_once(tmp_path, monkeypatch)
     row = ROW | {"phase": "total"}
     (folder / "samples.csv.gz").write_bytes(gzip.compress(pd.DataFrame([row]).to_csv(index=False).encode()))
     (folder / "curves.csv.gz").write_bytes(gzip.compress(b"\n"))
-    about = {"machine": "here", "description": made_up.description()}
-    (folder / "machine.json").write_text(json.dumps(about), encoding="utf-8")
+    document = {"machine": "here", "description": made_up.description()}
+    (folder / "machine.json").write_text(json.dumps(document), encoding="utf-8")
     main(["package"])
     assert pd.read_csv(folder / "curves.csv.gz").empty
     (completed,) = pd.read_csv(folder / "samples.csv.gz").to_dict("records")

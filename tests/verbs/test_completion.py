@@ -18,22 +18,22 @@ press_tab() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _shtab_la
 
 
 @pytest.fixture
-def script(tmp_path, monkeypatch, capsys):
+def write_script(tmp_path, monkeypatch, capsys):
     """A function that writes a shell's script to the file `script` and returns its text."""
 
-    def script(shell):
+    def write_script(shell):
         main(["completion", shell])
         text = capsys.readouterr().out
         (tmp_path / "script").write_text(text)
         return text
 
     monkeypatch.chdir(tmp_path)
-    return script
+    return write_script
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_every_verb_is_in_the_script(script, shell):
-    text = script(shell)
+def test_every_verb_is_in_the_script(write_script, shell):
+    text = write_script(shell)
     assert not [verb for verb in VERBS if verb not in text]
 
 
@@ -43,12 +43,12 @@ def test_the_documents_say_where_the_shell_reads_its_script(shell):
     assert re.search(rf"^ladder completion {shell} > ~/\S+$", page, re.MULTILINE)
 
 
-def test_bash_completes_verbs_options_names_and_files(script, tmp_path, monkeypatch):
+def test_bash_completes_verbs_options_names_and_files(write_script, tmp_path, monkeypatch):
     (tmp_path / "mine/gemm").mkdir(parents=True)
     (tmp_path / "mine/gemm/tilted.py").write_text('DEVICE = "host"\n')
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "mine"))
     (tmp_path / "config.yaml").touch()
-    script("bash")
+    write_script("bash")
     answers = {
         "ladder comp": "compare completion",
         "ladder run --qu": "--quick",
@@ -62,9 +62,9 @@ def test_bash_completes_verbs_options_names_and_files(script, tmp_path, monkeypa
     }
     lines = [f"press_tab {line}''" for line in answers]  # the last word may be empty
     command = "\n".join([PRESS_TAB, *lines])
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
-    assert dict(zip(answers, map(words, done.stdout.splitlines()), strict=True)) == answers
+    process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert process.stderr == ""
+    assert dict(zip(answers, map(words, process.stdout.splitlines()), strict=True)) == answers
 
 
 def words(line):

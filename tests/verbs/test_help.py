@@ -14,9 +14,9 @@ from ladder.verbs import command_line as commands
 
 def help_of(capsys, *line):
     """The exit status, the standard output and the standard error of a command line."""
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as end:
         main(list(line))
-    return ended.value.code, *capsys.readouterr()
+    return end.value.code, *capsys.readouterr()
 
 
 def test_every_verb_is_in_one_group_of_the_help(capsys):

@@ -69,7 +69,7 @@ def test_these_verbs_and_run_have_the_option_and_no_other():
     assert with_option == {name.split()[0] for name in COMMANDS} | {"run"}
 
 
-def test_the_status_of_every_case(capsys):
+def test_status_has_the_state_of_every_case_and_its_reason(capsys):
     document = document_of(capsys, "status")
     failed, skipped = document["results"]
     assert document["is_at_work"] is False
@@ -92,7 +92,7 @@ def test_the_listed_cases_are_those_that_are_printed(capsys):
 def test_the_listed_rungs_are_those_of_every_ladder(capsys):
     results = {result["workload"]: result for result in document_of(capsys, "list --rungs")["results"]}
     assert {*results} == {*workloads.names()}
-    (scheduled,) = (rung for rung in results["gemv"]["rungs"] if rung["variant"] == "c_openmp")
-    assert scheduled["tunings"] == ["threads", "schedule=static|dynamic|guided"]
-    assert scheduled["device"] == "host"
+    (c_openmp,) = (rung for rung in results["gemv"]["rungs"] if rung["variant"] == "c_openmp")
+    assert c_openmp["tunings"] == ["threads", "schedule=static|dynamic|guided"]
+    assert c_openmp["device"] == "host"
     assert "dtype=float64|float32" in results["gemv"]["sizes"]

@@ -107,7 +107,7 @@ def test_a_figure_is_given_what_its_constants_ask_for(call_of, monkeypatch):
     assert inputs == {"tables": {"descent_ladder": "of t/descent_ladder"}, "ceilings": ("roofs.json", "roofs")}
 
 
-def test_tables_are_written_where_each_is_meant_to(monkeypatch, tmp_path):
+def test_tables_are_written_to_the_files_that_options_name(monkeypatch, tmp_path):
     """The verb passes on its options, and writes verdicts, the validation page and the tables to their files."""
     calls = []
     monkeypatch.setattr("ladder.store.study.load", lambda *arguments: calls.append(arguments) or "study")

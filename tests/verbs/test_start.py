@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 from ladder.machine import processes
 
-SLOW = ("jsonschema", "matplotlib", "numba", "pandas", "requests", "scipy", "seaborn", "sklearn", "torch")
+SLOW_LIBRARIES = ("jsonschema", "matplotlib", "numba", "pandas", "requests", "scipy", "seaborn", "sklearn", "torch")
 PROGRAM = """
 import importlib, sys
 importlib.import_module(sys.argv[1])
@@ -31,18 +31,18 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
         ("harness.worker", set()),
     ],
 )
-def test_a_job_imports_at_first_what_it_uses_alone(module, uses):
+def test_a_job_imports_at_first_only_the_slow_libraries_that_it_uses(module, uses):
     line = [sys.executable, "-c", PROGRAM, f"ladder.{module}"]
-    imported = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
-    assert set(SLOW) & set(imported) == uses
+    modules = subprocess.run(line, capture_output=True, text=True, check=True).stdout.split()
+    assert set(SLOW_LIBRARIES) & set(modules) == uses
 
 
 def exit_code(monkeypatch):
     """The exit status of the verb `describe`."""
     monkeypatch.setattr(sys, "argv", ["ladder", "describe", "--out", "x.json"])
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as end:
         runpy.run_module("ladder", run_name="__main__")
-    return ended.value.code
+    return end.value.code
 
 
 def test_modules_in_the_working_folder_replace_none_of_python_s(tmp_path):

@@ -1,4 +1,4 @@
-"""The failures that the benchmarks report."""
+"""What the benchmarks report, and what they call a failure."""
 
 import importlib.util
 import math
@@ -17,18 +17,22 @@ from ladder.catalogue import workloads
 from ladder.records.case import Case
 from ladder.statistics.verdicts import Verdict
 
-HOME = ROOT / "benchmarks"
-# The experiments on random shapes, with the type of each.
-SHAPES = {"gemm_shapes_float64": "float64", "gemm_shapes_float32": "float32", "gemm_shapes_tf32": "float32"}
+BENCHMARKS = ROOT / "benchmarks"
+# The experiments on random shapes, with the dtype of each.
+DTYPES_OF_EXPERIMENTS = {
+    "gemm_shapes_float64": "float64",
+    "gemm_shapes_float32": "float32",
+    "gemm_shapes_tf32": "float32",
+}
 
 
 @pytest.fixture
-def script(monkeypatch):
-    """The module of a benchmark; its changes of environment variables are undone."""
+def load_script(monkeypatch):
+    """A function that loads the module of a benchmark, whose changes of environment variables are undone."""
     monkeypatch.setenv("LADDER_VARIANTS", "")
 
     def load(name):
-        spec = importlib.util.spec_from_file_location(name, HOME / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
@@ -49,13 +53,15 @@ def verdict(word, detectable=0.02):
         ("faster", 0.2, "called faster"),
     ],
 )
-def test_what_became_of_a_planted_slowdown(script, word, detectable, expected):
-    assert script("aa").detection(verdict(word, detectable)) == expected
+def test_the_outcome_of_a_planted_slowdown_is_a_word(load_script, word, detectable, expected):
+    assert load_script("aa").detection(verdict(word, detectable)) == expected
 
 
 @pytest.mark.parametrize(("false_verdicts", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
-def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypatch, capsys, false_verdicts, status):
-    aa = script("aa")
+def test_more_than_five_false_words_in_a_hundred_are_a_failure(
+    load_script, monkeypatch, capsys, false_verdicts, status
+):
+    aa = load_script("aa")
     words = ["slower"] * false_verdicts + ["undecided"] * (100 - false_verdicts)
     monkeypatch.setattr(
         aa, "compare_repeatedly", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"])
@@ -70,8 +76,8 @@ def test_more_than_five_false_words_in_a_hundred_are_a_failure(script, monkeypat
 
 
 @pytest.mark.exhaustive
-def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, capsys, tmp_path):
-    aa = script("aa")
+def test_a_comparison_of_equals_and_a_planted_slowdown_run(load_script, monkeypatch, capsys, tmp_path):
+    aa = load_script("aa")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["aa.py", "--same", "1", "--planted", "1", "--pairs", "4"])
     with pytest.raises(SystemExit):
@@ -81,8 +87,8 @@ def test_a_comparison_of_equals_and_a_planted_slowdown_run(script, monkeypatch, 
 
 @pytest.mark.gpu
 @pytest.mark.clock
-def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
-    aa = script("aa")
+def test_a_comparison_on_a_gpu_runs(load_script, monkeypatch, capsys, tmp_path):
+    aa = load_script("aa")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["aa.py", "--device", "cuda", "--same", "1", "--planted", "1"])
     with pytest.raises(SystemExit):
@@ -94,7 +100,7 @@ def test_a_comparison_on_a_gpu_runs(script, monkeypatch, capsys, tmp_path):
 
 @pytest.mark.parametrize(("name", "arguments"), [("aa", ["--device", "cuda"]), ("launch", [])])
 def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
-    command = [sys.executable, HOME / f"{name}.py", *arguments]
+    command = [sys.executable, BENCHMARKS / f"{name}.py", *arguments]
     folders = [str(TESTS / "fake_cupy"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PATH": "", "LADDER_FAULT": "none"}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
@@ -103,38 +109,38 @@ def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
     assert process.stderr == f"{name}: There is no GPU to work on: `nvidia-smi` lists none.\n"
 
 
-@pytest.mark.parametrize(("alone", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
-def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(script, monkeypatch, capsys, alone, status):
-    launch = script("launch")
+@pytest.mark.parametrize(("alone_us", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
+def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(load_script, monkeypatch, capsys, alone_us, status):
+    launch = load_script("launch")
     monkeypatch.setattr(devices.load("cuda"), "lease", lambda: nullcontext({}))
-    monkeypatch.setattr(launch, "product_times", lambda: (alone * 1e-6, 5e-6))
+    monkeypatch.setattr(launch, "product_times", lambda: (alone_us * 1e-6, 5e-6))
     with pytest.raises(SystemExit) as end:
         launch.main()
     assert end.value.code == status
-    assert f"ratio: {alone / 5:.3f}" in capsys.readouterr().out
+    assert f"ratio: {alone_us / 5:.3f}" in capsys.readouterr().out
 
 
 @pytest.mark.gpu
 @pytest.mark.clock
-def test_a_short_kernels_time_is_its_own(script, monkeypatch, tmp_path):
+def test_a_short_kernels_time_is_its_own(load_script, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    launch = script("launch")
+    launch = load_script("launch")
     alone, repeated = launch.product_times()
     assert alone / repeated == pytest.approx(1, abs=launch.MAX_DIFFERENCE)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.workflow
-def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
-    overhead = script("overhead")
+def test_the_pipelines_cost_is_measured(load_script, monkeypatch, capsys):
+    overhead = load_script("overhead")
     monkeypatch.setattr(overhead, "FEW_CASES", 1)
     monkeypatch.setattr("sys.argv", ["overhead.py", "--cases", "17", "--jobs", "1"])
     with pytest.raises(SystemExit):
         overhead.main()
     output = capsys.readouterr().out
     assert "planning 17 cases" in output
-    parts = [float(line.split(":")[1].split("s")[0]) for line in output.splitlines()[1:]]
-    job, measuring, workers, startup, overhead = parts
+    seconds = [float(line.split(":")[1].split("s")[0]) for line in output.splitlines()[1:]]
+    job, measuring, workers, startup, overhead = seconds
     assert overhead == pytest.approx(workers + startup, abs=0.02)
     assert job == pytest.approx(measuring + overhead, abs=0.02)
 
@@ -142,14 +148,14 @@ def test_the_pipelines_cost_is_measured(script, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("workload", "device"), [("gemm", "host"), ("gemm", "cuda"), ("gemv", "host"), ("gemv", "cuda")]
 )
-def test_shapes_are_those_of_the_seed_and_within_the_limits(script, workload, device):
-    shapes = script("shapes")
-    drawn = shapes.draw_shapes(workload, device, 3, 24)
-    assert drawn == shapes.draw_shapes(workload, device, 3, 24)
-    assert drawn != shapes.draw_shapes(workload, device, 4, 24)
-    kinds = {(sizes.get("form"), sizes["dtype"]) for sizes in drawn}
-    assert len(kinds) == len(shapes.FORMS[workload]) * 2
-    for sizes in drawn:
+def test_shapes_are_those_of_the_seed_and_within_the_limits(load_script, workload, device):
+    shapes = load_script("shapes")
+    all_sizes = shapes.draw_shapes(workload, device, 3, 24)
+    assert all_sizes == shapes.draw_shapes(workload, device, 3, 24)
+    assert all_sizes != shapes.draw_shapes(workload, device, 4, 24)
+    classes = {(sizes.get("form"), sizes["dtype"]) for sizes in all_sizes}
+    assert len(classes) == len(shapes.FORMS[workload]) * 2
+    for sizes in all_sizes:
         arrays = workloads.load(workload).arrays(sizes)
         bytes_of_all = sum(
             math.prod(shape) * np.dtype(dtype).itemsize for part in arrays for shape, dtype in part.values()
@@ -157,8 +163,8 @@ def test_shapes_are_those_of_the_seed_and_within_the_limits(script, workload, de
         assert bytes_of_all <= 1.1 * shapes.MAX_BYTES[device]
 
 
-def test_variants_of_another_precision_do_not_take_part(script):
-    shapes = script("shapes")
+def test_variants_of_another_precision_do_not_take_part(load_script):
+    shapes = load_script("shapes")
     sizes = {"form": "nn", "m": 33, "n": 17, "k": 65, "dtype": "float32"}
     names = {
         math: [case.variant for case in shapes.contenders("gemm", "cuda", sizes, {"math": math})]
@@ -170,8 +176,8 @@ def test_variants_of_another_precision_do_not_take_part(script):
     }
 
 
-def test_a_library_of_the_host_is_chosen(script, monkeypatch, capsys):
-    shapes = script("shapes")
+def test_a_library_of_the_host_is_chosen(load_script, monkeypatch, capsys):
+    shapes = load_script("shapes")
     sizes = {"n": 33, "m": 17, "dtype": "float32"}
     names = {
         library: [case.variant for case in shapes.contenders("gemv", "host", sizes, {"threads": 1}, library)]
@@ -184,43 +190,43 @@ def test_a_library_of_the_host_is_chosen(script, monkeypatch, capsys):
     assert "--library is for --device host" in capsys.readouterr().err
 
 
-def test_configured_shapes_are_those_of_the_seeds(script, monkeypatch, capsys):
+def test_configured_shapes_are_those_of_the_seeds(load_script, monkeypatch, capsys):
     seeds = "12345"
     monkeypatch.setattr("sys.argv", ["shapes.py", "--device", "cuda", "--sizes", "--seed", *seeds])
-    script("shapes").main()
-    drawn = yaml.safe_load(capsys.readouterr().out)
+    load_script("shapes").main()
+    all_sizes = yaml.safe_load(capsys.readouterr().out)
     for file, count in ((ROOT / "config/shapes.yaml", len(seeds)), (ROOT / "config/config.yaml", 1)):
         experiments = yaml.safe_load(file.read_text(encoding="utf-8"))["experiments"]
-        for name, dtype in SHAPES.items():
-            sizes = [sizes for sizes in drawn[: 24 * count] if sizes["dtype"] == dtype]
+        for name, dtype in DTYPES_OF_EXPERIMENTS.items():
+            sizes = [sizes for sizes in all_sizes[: 24 * count] if sizes["dtype"] == dtype]
             assert experiments[name]["sizes"] == sizes
 
 
-def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(script, capsys):
-    shapes = script("shapes")
+def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(load_script, capsys):
+    shapes = load_script("shapes")
     results = []
     for number, ratio in enumerate((0.5, 0.6, 1.5, 1.6)):
         sizes = {"form": "nn" if ratio < 1 else "tn", "m": 99, "n": 100 + number, "k": 98, "dtype": "float64"}
         results.append(shapes.Result(sizes, Case("gemm", "tiled", sizes, {"threads": 1}), ratio, ratio, ratio))
     shapes.print_summary(results)
     lines = capsys.readouterr().out.splitlines()
-    (everything,) = (line for line in lines if line.startswith("  all"))
-    assert "4 shapes   0.92 " in everything  # (0.5 · 0.6 · 1.5 · 1.6)^¼
-    (loser,) = (line for line in lines if "form nn" in line)
+    (line_of_all,) = (line for line in lines if line.startswith("  all"))
+    assert "4 shapes   0.92 " in line_of_all  # (0.5 · 0.6 · 1.5 · 1.6)^¼
+    (line_of_losers,) = (line for line in lines if "form nn" in line)
     assert "form tn" in "".join(lines)
-    assert "0.55" in loser
-    (worst,) = (line for line in lines[lines.index("lowest 4") + 1 :][:1])
-    assert "0.50" in worst
-    assert "100" in worst
+    assert "0.55" in line_of_losers
+    (line_of_worst,) = (line for line in lines[lines.index("lowest 4") + 1 :][:1])
+    assert "0.50" in line_of_worst
+    assert "100" in line_of_worst
 
 
 @pytest.mark.slow
-def test_shapes_are_measured_and_written(script, monkeypatch, capsys, tmp_path):
+def test_shapes_are_measured_and_written(load_script, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
         "sys.argv", ["shapes.py", "--workload", "gemv", "--seed", "6", "--count", "2", "--csv", "shapes.csv"]
     )
-    script("shapes").main()
+    load_script("shapes").main()
     assert "all              2 shapes" in capsys.readouterr().out
     header, *rows = (tmp_path / "shapes.csv").read_text(encoding="utf-8").splitlines()
     assert header.split(",")[-4:] == ["variant", "ratio", "low", "high"]

@@ -39,7 +39,7 @@ def test_every_stage_runs_once_and_the_summaries_of_the_tests_come_last(tmp_path
 
 
 def test_no_folder_of_tests_is_skipped(pytestconfig):
-    skipped = pytestconfig.getini("norecursedirs")
+    skipped_patterns = pytestconfig.getini("norecursedirs")
     folders = {folder for path in TESTS.rglob("test_*.py") for folder in path.relative_to(TESTS).parent.parts}
     assert "build" in folders
-    assert not [folder for folder in folders if any(fnmatch(folder, pattern) for pattern in skipped)]
+    assert not [folder for folder in folders if any(fnmatch(folder, pattern) for pattern in skipped_patterns)]

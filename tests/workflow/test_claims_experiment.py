@@ -40,8 +40,8 @@ def folder(tmp_path, monkeypatch):
 
 def claims_of(experiments=EXPERIMENTS, nodes=None, **changes):
     """The Claims of a study with another experiment, and with `changes` of its configuration."""
-    names = {name.replace(" ", "_"): value for name, value in experiments.items()}
-    text = yaml.safe_dump({"protocol": {"processes": 2}, "experiments": names}, sort_keys=False)
+    experiments_of_claims = {name.replace(" ", "_"): value for name, value in experiments.items()}
+    text = yaml.safe_dump({"protocol": {"processes": 2}, "experiments": experiments_of_claims}, sort_keys=False)
     Path("claims.yaml").write_text(text, encoding="utf-8")
     study = read_plan({"study": experiment(BLAS)}, nodes, claims=["claims.yaml"], **changes)
     return Claims(study, Builds(study))

@@ -10,7 +10,18 @@ from ladder import __main__ as commands
 
 SLUG = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold,threads=1"
 MEASURE = ["measure", "gemm", "blas", SLUG, "--out", "record.json"]
-TABLES = ["--machine", "here", "--out", "x", "--html", "x.html", "--verdicts", "x.csv", "--sensitivity", "nowhere.csv"]
+TABLES_OPTIONS = [
+    "--machine",
+    "here",
+    "--out",
+    "x",
+    "--html",
+    "x.html",
+    "--verdicts",
+    "x.csv",
+    "--sensitivity",
+    "nowhere.csv",
+]
 SENTENCES = [
     (["precompile", "gemm", "nothing", SLUG, "--out", "x"], "no variant 'nothing'"),
     (["list", "--configfile", "config.yaml"], "can't be read"),
@@ -102,13 +113,16 @@ SENTENCES = [
     (["numbers", "--machine", "here", "--margin", "1.5", "--out", "x.tex", "--protocol", "{"], "--protocol isn't JSON"),
     (["sensitivity", "gemm/blas", "--out", "x.csv"], "'gemm/blas' is not a case"),
     (["sensitivity", "--out", "file/x.csv"], "file/x.csv can't be written: "),
-    (["tables", "nowhere", *TABLES], "nowhere/samples.csv can't be read"),
-    (["tables", "--description", "torn.json", *TABLES], "torn.json"),
-    (["tables", *TABLES], "nowhere.csv can't be read"),
-    (["tables", *TABLES[:-1], "other.csv"], "The table other.csv can't be read: it has no column workload"),
-    (["tables", "--description", "empty.json", *TABLES], "can't be used as the description: as a whole: 'system' is"),
-    (["tables", "--roofs", "five.json", *TABLES], "five.json can't be used as the roofs: "),
-    (["tables", "--kernel", "empty.json", *TABLES], "empty.json can't be used as the kernels: "),
+    (["tables", "nowhere", *TABLES_OPTIONS], "nowhere/samples.csv can't be read"),
+    (["tables", "--description", "torn.json", *TABLES_OPTIONS], "torn.json"),
+    (["tables", *TABLES_OPTIONS], "nowhere.csv can't be read"),
+    (["tables", *TABLES_OPTIONS[:-1], "other.csv"], "The table other.csv can't be read: it has no column workload"),
+    (
+        ["tables", "--description", "empty.json", *TABLES_OPTIONS],
+        "can't be used as the description: as a whole: 'system' is",
+    ),
+    (["tables", "--roofs", "five.json", *TABLES_OPTIONS], "five.json can't be used as the roofs: "),
+    (["tables", "--kernel", "empty.json", *TABLES_OPTIONS], "empty.json can't be used as the kernels: "),
     (["proof", "nowhere"], "run `snakemake paper` first"),
     (["paper", "nowhere.tex", "--out", "paper.pdf"], "There is no nowhere.tex to typeset"),
     (["describe", "--out", "file/machine.json"], "file/machine.json can't be written: "),
@@ -182,7 +196,7 @@ def test_a_wrong_command_line_is_a_usage_message(arguments, capsys):
     assert capsys.readouterr().err.startswith("usage: ladder")
 
 
-def test_as_a_process_it_ends_alike():
+def test_a_verb_in_a_process_of_its_own_ends_alike():
     process = subprocess.run(
         [sys.executable, "-m", "ladder", *MEASURE, "--granted", "0"], capture_output=True, text=True
     )

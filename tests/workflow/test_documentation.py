@@ -94,12 +94,12 @@ def test_commands_exist(name):
         with pytest.raises(SystemExit) as end:
             parser().parse_args([verb, "--help"])
         assert end.value.code == 0, verb
-    rules = set(re.findall(r"^rule (\w+):", "".join(text(path) for path in workflow()), re.MULTILINE))
+    rules = set(re.findall(r"^rule (\w+):", "".join(text(path) for path in workflow_files()), re.MULTILINE))
     assert matches_of(r"snakemake ([a-z]+)(?!\S)", name) <= rules
     assert matches_of(r"snakemake results/figures/(\w+)", name) <= set(figures())
 
 
-def workflow():
+def workflow_files():
     return ["workflow/Snakefile", *(str(path.relative_to(ROOT)) for path in (ROOT / "workflow/rules").glob("*.smk"))]
 
 

@@ -115,8 +115,8 @@ def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured()
         "--description=results/machines/here.json",
         "--roofs=results/roofs.json",
     ]
-    nothing = paper_of({"one": experiment(BLAS)}, measure=False)
-    assert nothing.arguments == ["results/tables/one", "--machine=here"]
+    unmeasured_paper = paper_of({"one": experiment(BLAS)}, measure=False)
+    assert unmeasured_paper.arguments == ["results/tables/one", "--machine=here"]
 
 
 def test_published_machines_are_described_by_their_publication():
@@ -153,17 +153,17 @@ def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
     monkeypatch.setattr(paper.sources, "digest", lambda *names: roots.extend(names))
     paper.code_of("numbers")
     assert roots[0] == "ladder.verbs.numbers"
-    of_chapters = [chapters.data_modules(chapter.workload, chapter.folder) for chapter in chapters.chapters()]
-    assert {name for names in of_chapters for name in names} <= set(roots)
+    chapter_modules = [chapters.data_modules(chapter.workload, chapter.folder) for chapter in chapters.chapters()]
+    assert {name for names in chapter_modules for name in names} <= set(roots)
 
 
 def test_the_code_of_a_verb_changes_with_the_idea_of_a_rung(monkeypatch):
-    before, described = paper.code_of("tables"), paper.descriptions()
-    monkeypatch.setattr(paper, "descriptions", lambda: described)
+    before, descriptions = paper.code_of("tables"), paper.descriptions()
+    monkeypatch.setattr(paper, "descriptions", lambda: descriptions)
     assert paper.code_of("tables") == before
-    rungs = described["descent"]["RUNGS"] | {"openmp": "another idea"}
-    changed = described | {"descent": described["descent"] | {"RUNGS": rungs}}
-    monkeypatch.setattr(paper, "descriptions", lambda: changed)
+    rungs = descriptions["descent"]["RUNGS"] | {"openmp": "another idea"}
+    changed_descriptions = descriptions | {"descent": descriptions["descent"] | {"RUNGS": rungs}}
+    monkeypatch.setattr(paper, "descriptions", lambda: changed_descriptions)
     assert paper.code_of("tables") != before
 
 

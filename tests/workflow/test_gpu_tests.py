@@ -45,7 +45,7 @@ exit $status
 FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 
-def complete(errors=0):
+def complete_run(errors=0):
     """The result of a complete run."""
     return gpu_tests.parse_output(
         f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0)
@@ -60,13 +60,13 @@ def summary(**changes):
         "driver": "580.1",
         "cuda": "13.0",
         "tests": {"passed": 5, "failed": 0, "skipped": 1, "status": 0},
-        "sanitizers": {"memcheck": complete(), "racecheck": complete()},
+        "sanitizers": {"memcheck": complete_run(), "racecheck": complete_run()},
     }
     return summary | changes
 
 
 @pytest.mark.parametrize(
-    ("last", "errors"),
+    ("last_line", "errors"),
     [
         ("========= ERROR SUMMARY: 0 errors\n", 0),
         ("========= ERROR SUMMARY: 1 error\n", 1),
@@ -78,18 +78,18 @@ def summary(**changes):
         ("", None),
     ],
 )
-def test_what_a_tool_found(last, errors):
-    result = gpu_tests.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last}', 0)
+def test_the_errors_that_a_tool_found_are_read_from_its_last_line(last_line, errors):
+    result = gpu_tests.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last_line}', 0)
     assert (result["cases"], result["errors"]) == (3, errors)
     assert gpu_tests.is_complete(result) == (errors is not None)
-    assert gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete()})) == (errors == 0)
+    assert gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_run()})) == (errors == 0)
 
 
 def test_a_run_that_ended_early_is_not_complete():
     result = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
     assert not gpu_tests.is_complete(result)
     gpu_summary = summary(
-        sanitizers={"memcheck": gpu_tests.merge([complete(), result], requested_count=6), "racecheck": complete(2)}
+        sanitizers={"memcheck": gpu_tests.merge([complete_run(), result], requested_count=6), "racecheck": complete_run(2)}
     )
     assert not gpu_tests.is_clean(gpu_summary)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
@@ -99,18 +99,18 @@ def test_a_run_that_ended_early_is_not_complete():
 
 @pytest.mark.parametrize("tool", gpu_tests.TOOLS)
 def test_every_case_is_watched_once(monkeypatch, tool):
-    ran = []
+    watched_keys = []
 
     def watch(requested_tool, *keys, gpus):
         assert requested_tool == tool
         assert 1 <= len(keys) <= gpu_tests.CASES_PER_PROCESS
-        ran.extend(keys)
+        watched_keys.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
     monkeypatch.setattr(gpu_tests, "run_cases", watch)
     result = gpu_tests.run_all_cases(tool)
-    assert sorted(ran) == sorted(case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck"))
-    assert result == {"cases": len(ran), "errors": 0, "status": 0, "output": ""}
+    assert sorted(watched_keys) == sorted(case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck"))
+    assert result == {"cases": len(watched_keys), "errors": 0, "status": 0, "output": ""}
 
 
 def test_a_key_names_its_case():
@@ -131,14 +131,14 @@ def replace_cases(monkeypatch):
 
 
 def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, replace_cases):
-    together, running, running_counts = threading.Barrier(2), [], []
+    barrier, running_keys, running_counts = threading.Barrier(2), [], []
 
     def watch(tool, *keys, gpus):
-        running.append(keys)
-        running_counts.append(len(running))
-        together.wait(timeout=30)
+        running_keys.append(keys)
+        running_counts.append(len(running_keys))
+        barrier.wait(timeout=30)
         time.sleep(0.05)  # for others to begin
-        running.remove(keys)
+        running_keys.remove(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
     monkeypatch.setattr(gpu_tests, "SANITIZER_PROCESSES", 2)
@@ -160,8 +160,8 @@ def fake_sanitizer(monkeypatch, tmp_path, replace_cases):
     monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
     monkeypatch.setattr(gpu_tests, "CASES_PER_PROCESS", 8)
 
-    def prepare(wrong):
-        replace_cases(*(wrong.get(place, f"case{place}") for place in range(20)))
+    def prepare(faults):
+        replace_cases(*(faults.get(number, f"case{number}") for number in range(20)))
 
     return prepare
 
@@ -177,20 +177,22 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     assert gpu_tests.run_cases(tool, "one", "two", gpus=[])["output"] == expected
 
 
-@pytest.mark.parametrize(("place", "run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
+@pytest.mark.parametrize(("faulty_number", "run_numbers"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
 @pytest.mark.parametrize(
-    ("wrong", "errors", "status"),
+    ("fault", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("bad_status", 0, 3)],
 )
-def test_what_goes_wrong_in_one_of_several_runs_is_reported(fake_sanitizer, place, run, wrong, errors, status):
-    fake_sanitizer({place: wrong})
+def test_what_goes_wrong_in_one_of_several_runs_is_reported(
+    fake_sanitizer, faulty_number, run_numbers, fault, errors, status
+):
+    fake_sanitizer({faulty_number: fault})
     result = gpu_tests.run_all_cases("memcheck")
-    ended = 20 - len(run) * (wrong in ("early", "killed"))
+    ended = 20 - len(run_numbers) * (fault in ("early", "killed"))
     assert (result["cases"], result["errors"], result["status"]) == (ended, errors, status)
     assert gpu_tests.is_complete(result) == (errors is not None)
-    assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete()}))
+    assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_run()}))
     assert re.findall(r"^case(\d+)$", result["output"], re.MULTILINE) == [
-        str(number) for number in run if number != place
+        str(number) for number in run_numbers if number != faulty_number
     ]
 
 
@@ -201,12 +203,12 @@ def test_a_case_that_was_not_run_is_noticed(fake_sanitizer):
     assert not gpu_tests.is_complete(result)
 
 
-@pytest.mark.parametrize("wrongs", [*itertools.permutations(["faulty", "killed", "early"])])
-def test_the_worst_status_and_every_output_of_several_runs_are_told(fake_sanitizer, wrongs):
-    fake_sanitizer(dict(zip((0, 8, 16), wrongs, strict=True)))
+@pytest.mark.parametrize("faults", [*itertools.permutations(["faulty", "killed", "early"])])
+def test_the_worst_status_and_every_output_of_several_runs_are_told(fake_sanitizer, faults):
+    fake_sanitizer(dict(zip((0, 8, 16), faults, strict=True)))
     result = gpu_tests.run_all_cases("racecheck")
     assert (result["errors"], result["status"]) == (None, -9)
-    assert all(f"{wrong}\n" in result["output"] for wrong in wrongs)
+    assert all(f"{fault}\n" in result["output"] for fault in faults)
 
 
 def test_errors_of_several_runs_are_summed(fake_sanitizer):
@@ -217,8 +219,8 @@ def test_errors_of_several_runs_are_summed(fake_sanitizer):
 
 def test_a_long_output_hides_no_other():
     outputs = ["Traceback\n", *["=" * 10_000 + "the end\n"] * 3]
-    parts = [gpu_tests.parse_output(output, 1) for output in outputs]
-    output = gpu_tests.merge(parts, requested_count=4)["output"]
+    results = [gpu_tests.parse_output(output, 1) for output in outputs]
+    output = gpu_tests.merge(results, requested_count=4)["output"]
     assert "Traceback" in output
     assert output.count("the end") == 3
     assert len(output) < 20_000
@@ -227,8 +229,8 @@ def test_a_long_output_hides_no_other():
 def test_tests_that_compare_times_run_alone(monkeypatch):
     options = {}
 
-    def test(marked, *arguments):
-        options[marked] = arguments
+    def test(marker, *arguments):
+        options[marker] = arguments
         return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if arguments else 1}
 
     monkeypatch.setattr(gpu_tests, "run_tests", test)
@@ -239,51 +241,51 @@ def test_tests_that_compare_times_run_alone(monkeypatch):
 
 @pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
 def test_processes_share_cores_and_the_memory_of_gpus(mebibytes, processes):
-    gpu, larger = {"memory": f"{mebibytes} MiB"}, {"memory": "24576 MiB"}
+    gpu, other_gpu = {"memory": f"{mebibytes} MiB"}, {"memory": "24576 MiB"}
     assert gpu_tests.parallel_processes(16, [gpu]) == processes
-    assert gpu_tests.parallel_processes(64, [gpu, larger]) == max(1, 2 * min(3, mebibytes // gpu_tests.PROCESS_MIB))
+    assert gpu_tests.parallel_processes(64, [gpu, other_gpu]) == max(1, 2 * min(3, mebibytes // gpu_tests.PROCESS_MIB))
     assert gpu_tests.parallel_processes(1, [gpu]) == 1
     assert gpu_tests.parallel_processes(16, []) == 16
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, replace_cases, count):
+@pytest.mark.parametrize("gpu_count", [0, 1, 3])
+def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, replace_cases, gpu_count):
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
     path.chmod(0o755)
     monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
-    monkeypatch.setattr(gpu_tests, "GPUS", [{"uuid": f"card{number}"} for number in range(count)])
+    monkeypatch.setattr(gpu_tests, "GPUS", [{"uuid": f"card{number}"} for number in range(gpu_count)])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
     replace_cases(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
     gpu_tests.run_all_cases("memcheck")
     visible_gpus = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
-    turns = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
-    assert sorted(visible_gpus) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: turns}[count]
+    rotations = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
+    assert sorted(visible_gpus) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: rotations}[gpu_count]
 
 
-@pytest.mark.parametrize(("wrong", "status"), [({}, 0), ({19: "early"}, 1)])
+@pytest.mark.parametrize(("faults", "status"), [({}, 0), ({19: "early"}, 1)])
 def test_the_summary_is_written_and_what_was_found_is_shown(
-    fake_sanitizer, monkeypatch, capsys, tmp_path, wrong, status
+    fake_sanitizer, monkeypatch, capsys, tmp_path, faults, status
 ):
-    fake_sanitizer(wrong)
+    fake_sanitizer(faults)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(gpu_tests.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     monkeypatch.setattr(gpu_tests.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
     monkeypatch.setattr(gpu_tests, "run_all_tests", lambda: summary()["tests"])
     monkeypatch.setattr(sys, "argv", ["gpu_tests.py", "--out", str(tmp_path / "summary.json")])
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as end:
         gpu_tests.main()
-    assert int(ended.value.code) == status
-    result = {"cases": 16, "errors": None, "status": 1} if wrong else {"cases": 20, "errors": 0, "status": 0}
+    assert int(end.value.code) == status
+    result = {"cases": 16, "errors": None, "status": 1} if faults else {"cases": 20, "errors": 0, "status": 0}
     assert files.read_json(tmp_path / "summary.json")["sanitizers"] == dict.fromkeys(gpu_tests.TOOLS, result)
     output = capsys.readouterr().out
-    assert output.count("Traceback\n") == 2 * len(wrong)
+    assert output.count("Traceback\n") == 2 * len(faults)
     assert all(f"{tool}: 20 cases" in output for tool in gpu_tests.TOOLS)
     assert output.index(gpu_tests.line("memcheck", result)) < output.index("racecheck: 20 cases")
     assert "case0\n" not in output
 
 
-def test_without_the_sanitizer_it_is_not_done():
+def test_without_the_sanitizer_the_summary_says_so():
     gpu_summary = summary(sanitizers={})
     assert not gpu_tests.is_clean(gpu_summary)
     assert (
@@ -292,7 +294,7 @@ def test_without_the_sanitizer_it_is_not_done():
     )
 
 
-def test_a_clean_summary():
+def test_a_clean_summary_has_a_line_for_each_tool():
     assert gpu_tests.is_clean(summary())
     assert list(gpu_tests.lines(summary())) == [
         "tests on a GPU: 5 passed, 0 failed, 1 skipped",
@@ -320,9 +322,9 @@ LIBRARY_PEERS = {"gemm/cublas_lt", "descent/cupy_loop", "descent/cupy_cg", "desc
 
 
 def test_every_kernel_of_ours_is_watched_and_every_variant():
-    sanitized_cases, with_source = list(kernel_cases.cases()), list(kernel_cases.cases(only_project_sources=True))
+    sanitized_cases, cases_with_source = list(kernel_cases.cases()), list(kernel_cases.cases(only_project_sources=True))
     libraries = {case.key.rsplit("/", 1)[0] for case in sanitized_cases}
-    libraries -= {case.key.rsplit("/", 1)[0] for case in with_source}
+    libraries -= {case.key.rsplit("/", 1)[0] for case in cases_with_source}
     assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
     keys = [case.key for case in sanitized_cases]
     assert len(keys) == len(set(keys))
@@ -333,14 +335,14 @@ def test_every_kernel_of_ours_is_watched_and_every_variant():
             assert len({case.tuning["splitk"] for case in selected}) > 1
 
 
-def test_without_a_gpu_it_says_what_it_requires(tmp_path):
+def test_without_a_gpu_the_program_says_what_it_requires(tmp_path):
     command = [sys.executable, TESTS / "gpu_tests.py", "--out", tmp_path / "summary.json"]
-    hidden = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(command, env=hidden, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
-    assert done.stderr.count("\n") == 1
+    environment = os.environ | {"PATH": "", "CUDA_VISIBLE_DEVICES": ""}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert process.returncode == 1
+    assert process.stdout == ""
+    assert process.stderr.startswith("test-gpu requires an NVIDIA GPU. ")
+    assert process.stderr.count("\n") == 1
     assert not (tmp_path / "summary.json").exists()
 
 

@@ -70,18 +70,20 @@ def test_samples_are_compared_with_their_machines_ceilings_unless_they_measure_o
     ceiling = experiment(BLAS, sizes={"form": "nn", "m": 33, "n": 33, "k": 33})
     study = read_plan({"ceiling_flops": ceiling, "one": experiment(BLAS)})
     ceilings = Ceilings(study)
-    of_ceiling, of_one = cases_of(study)
-    assert ceilings.of_case(of_ceiling) == []
-    assert ceilings.of_case(of_one) == "results/ceilings/here.json"
+    ceiling_case, other_case = cases_of(study)
+    assert ceilings.of_case(ceiling_case) == []
+    assert ceilings.of_case(other_case) == "results/ceilings/here.json"
     assert (ceilings.files, ceilings.roofs) == (["results/ceilings/here.json"], ["results/roofs.json"])
     assert ceilings.records(SimpleNamespace(machine="here")) == study.records(["ceiling_flops"])
     assert ceilings.records(SimpleNamespace(machine="elsewhere")) == []
 
 
 def test_without_a_ceiling_that_runs_there_are_none():
-    skipped = read_plan({"ceiling_flops": experiment({"blas": {"threads": 64}}), "one": experiment(BLAS)})
-    assert Ceilings(skipped).files == []
-    assert Ceilings(skipped).of_case(cases_of(skipped)[1]) == []
+    study_without_ceilings = read_plan(
+        {"ceiling_flops": experiment({"blas": {"threads": 64}}), "one": experiment(BLAS)}
+    )
+    assert Ceilings(study_without_ceilings).files == []
+    assert Ceilings(study_without_ceilings).of_case(cases_of(study_without_ceilings)[1]) == []
     assert Ceilings(read_plan({"one": experiment(BLAS)})).roofs == []
 
 
@@ -194,23 +196,26 @@ def artefacts(monkeypatch):
     monkeypatch.setattr(data.datasets, "fingerprint", lambda workload: "code")
 
 
-def artefact(file):
+def artefact_wildcards(file):
     return SimpleNamespace(workload="net", artefact=file)
 
 
 def test_an_artefact_is_built_from_its_origin(artefacts):
-    assert data.files_of_origin(artefact("pictures.npz")) == ["results/data/net/weights.npz"]
-    assert data.origin_option(artefact("pictures.npz")) == "--data=results/data/net/weights.npz"
-    assert len(data.files_of_origin(artefact("weights.npz"))) == 4
-    assert (data.files_of_origin(artefact("noise.npz")), data.origin_option(artefact("noise.npz"))) == ([], "")
-    assert data.artefact_fingerprint(artefact("noise.npz")) == "code"
+    assert data.files_of_origin(artefact_wildcards("pictures.npz")) == ["results/data/net/weights.npz"]
+    assert data.origin_option(artefact_wildcards("pictures.npz")) == "--data=results/data/net/weights.npz"
+    assert len(data.files_of_origin(artefact_wildcards("weights.npz"))) == 4
+    assert (
+        data.files_of_origin(artefact_wildcards("noise.npz")),
+        data.origin_option(artefact_wildcards("noise.npz")),
+    ) == ([], "")
+    assert data.artefact_fingerprint(artefact_wildcards("noise.npz")) == "code"
 
 
 def test_a_published_artefact_is_not_built(artefacts, monkeypatch):
     monkeypatch.setattr(data.published, "checksum_of", lambda workload, file: "checksum")
-    assert data.files_of_origin(artefact("pictures.npz")) == []
-    assert data.origin_option(artefact("pictures.npz")) == ""
-    assert data.artefact_fingerprint(artefact("pictures.npz")) == "checksum"
+    assert data.files_of_origin(artefact_wildcards("pictures.npz")) == []
+    assert data.origin_option(artefact_wildcards("pictures.npz")) == ""
+    assert data.artefact_fingerprint(artefact_wildcards("pictures.npz")) == "checksum"
 
 
 def test_data_are_available_if_they_exist_or_are_built_from_what_is_published(artefacts, monkeypatch):
@@ -227,10 +232,10 @@ def test_the_sensitivity_is_of_the_cases_that_this_machine_can_run():
     assert sensitivity.keys() == [case.key for case in sensitivity.cases]
     assert all(path.startswith("results/data/") for path in sensitivity.data())
     all_cases = Sensitivity(read_plan({}, sensitivity="all"))
-    first = Sensitivity(read_plan({}, sensitivity="first"))
-    assert set(first.keys()) < set(all_cases.keys())
-    assert first.fingerprint(None) == sources.digest(
+    first_cases = Sensitivity(read_plan({}, sensitivity="first"))
+    assert set(first_cases.keys()) < set(all_cases.keys())
+    assert first_cases.fingerprint(None) == sources.digest(
         "ladder.verbs.sensitivity",
         "ladder.devices.host",
-        *sorted({root for case in first.cases for root in sources.roots_of(case)}),
+        *sorted({root for case in first_cases.cases for root in sources.roots_of(case)}),
     )

@@ -22,7 +22,7 @@ from reference_pages import contents, generated, markdown, rules
 
 pytestmark = pytest.mark.xdist_group("test_pages")  # one worker, so that the documentation is built once
 PAGES = ("columns", "configuration", "contracts", "rules", "variants", "verbs")
-START = "docs/README.html"
+START_PAGE = "docs/README.html"
 
 
 def rows(page):
@@ -35,7 +35,7 @@ def test_every_reference_page_has_its_table():
     assert marks == {name: [name] for name in PAGES}
 
 
-def test_configuration_has_every_key_with_its_meaning():
+def test_the_page_on_the_configuration_has_every_key_with_its_meaning():
     properties = json.loads(SCHEMA_FILE.read_text())["properties"]
     experiment = properties["experiments"]["additionalProperties"]["properties"]
     assert {*properties, *properties["protocol"]["properties"], *experiment} <= rows("configuration")
@@ -44,7 +44,7 @@ def test_configuration_has_every_key_with_its_meaning():
     assert '| string or integer, at least 1 | `"auto"` |' in generated.page("configuration")
 
 
-def test_verbs_have_their_arguments_and_examples():
+def test_the_page_on_verbs_has_their_arguments_and_examples():
     page = generated.page("verbs")
     assert {f"### `{name}`" for name in VERBS} <= set(page.splitlines())
     assert page.count("## For users") == 1
@@ -54,26 +54,26 @@ def test_verbs_have_their_arguments_and_examples():
     assert "\nladder run gemm/tiled gemm/blas m=512" in run
 
 
-def test_contracts_have_every_name_with_its_need_and_default():
+def test_the_page_on_contracts_has_every_name_and_its_default():
     page = generated.page("contracts")
     assert all(f"`{name}" in page for contract in (contracts.WORKLOAD, contracts.VARIANT) for name in contract.names)
     assert "| `expected(sizes, inputs, precision)` | required, unless there is `check` | – |" in page
     assert "| `STATEFUL` | optional | `False` |" in page
 
 
-def test_columns_have_every_described_one():
-    described = (
+def test_the_page_on_columns_has_every_described_column():
+    described_columns = (
         {name for table in columns.TABLES.values() for name in table} | set(columns.CASE) | set(columns.SHARED_MEANINGS)
     )
-    assert described <= rows("columns")
+    assert described_columns <= rows("columns")
     assert {"processes", "processes[].samples"} <= rows("columns")
 
 
-def test_variants_have_every_one():
+def test_the_page_on_variants_has_every_variant():
     assert {variant for name in workloads.names() for variant in workloads.rungs(name)} <= rows("variants")
 
 
-def test_rules_are_those_of_the_workflow():
+def test_the_page_on_rules_has_those_of_the_workflow():
     text = "".join(path.read_text() for path in rules.files())
     assert set(re.findall(r"^rule (\w+):", text, re.MULTILINE)) <= rows("rules")
     assert {name for name, _ in rules.targets()} >= {"all", "paper", "figures", "measurements", "claims", "publish"}
@@ -114,7 +114,7 @@ class Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built_folder(tmp_path_factory):
     """The documentation, built by the Makefile's command."""
     folder = tmp_path_factory.mktemp("documentation")
     makefile = (ROOT / "Makefile").read_text().replace("\\\n", "")
@@ -127,32 +127,35 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def pages(built):
+def pages(built_folder):
     """{address: Links} of all pages that can be reached from the start page; pages of results have only their name."""
-    reached, waiting = {}, [START]
-    while waiting:
-        name = waiting.pop()
-        if name in reached:
+    reached_pages, names_to_visit = {}, [START_PAGE]
+    while names_to_visit:
+        name = names_to_visit.pop()
+        if name in reached_pages:
             continue
         is_page = name.endswith(".html") and name != "docs/index.html"
-        reached[name] = Links((built / name).read_text() if is_page else "")
-        addresses = (urldefrag(urljoin(name, target)).url for target in reached[name].targets)
-        waiting += [unquote(address) for address in addresses if ":" not in address and address]
-    return reached
+        reached_pages[name] = Links((built_folder / name).read_text() if is_page else "")
+        addresses = (urldefrag(urljoin(name, target)).url for target in reached_pages[name].targets)
+        names_to_visit += [unquote(address) for address in addresses if ":" not in address and address]
+    return reached_pages
 
 
 @pytest.mark.slow
-def test_every_page_is_reached_from_the_start_page(built, pages):
-    built_pages = {str(path.relative_to(built)) for path in built.rglob("*.html")} - {"index.html", "search.html"}
+def test_every_page_is_reached_from_the_start_page(built_folder, pages):
+    built_pages = {str(path.relative_to(built_folder)) for path in built_folder.rglob("*.html")} - {
+        "index.html",
+        "search.html",
+    }
     assert built_pages - {"genindex.html"} <= set(pages)
     assert {path.stem for path in (ROOT / "docs/how-to").glob("*.md")} <= {Path(name).stem for name in pages}
 
 
 @pytest.mark.slow
-def test_the_start_page_links_to_the_results(built, pages):
+def test_the_start_page_links_to_the_results(built_folder, pages):
     assert {"docs/index.html", "docs/paper.pdf", "docs/supplement.pdf"} <= set(pages)
-    assert (built / "docs/index.html").read_bytes() == (ROOT / "docs/index.html").read_bytes()
-    assert f"url={START}" in (built / "index.html").read_text()
+    assert (built_folder / "docs/index.html").read_bytes() == (ROOT / "docs/index.html").read_bytes()
+    assert f"url={START_PAGE}" in (built_folder / "index.html").read_text()
 
 
 @pytest.mark.slow
@@ -169,8 +172,8 @@ def test_every_anchor_exists(pages):
 
 @pytest.mark.slow
 def test_pages_load_nothing_from_a_network(pages):
-    loaded = [
+    loaded_files = [
         target for links in pages.values() for target in links.targets if re.search(r"\.(css|js|woff2?)\b", target)
     ]
-    assert loaded
-    assert not [target for target in loaded if "//" in target]
+    assert loaded_files
+    assert not [target for target in loaded_files if "//" in target]

@@ -87,14 +87,14 @@ def test_cases_of_this_machine_are_not_submitted_to_a_cluster():
 
 
 def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelled(monkeypatch, capsys):
-    tried = []
-    monkeypatch.setattr(slurm, "require_plain_path", lambda: tried.append("plain"))
-    monkeypatch.setattr(slurm, "require_accepted", lambda site, path, kinds: tried.append((str(path), kinds)))
-    monkeypatch.setattr(slurm, "require_packages", lambda cases: tried.append(len(cases)))
+    checks = []
+    monkeypatch.setattr(slurm, "require_plain_path", lambda: checks.append("plain"))
+    monkeypatch.setattr(slurm, "require_accepted", lambda site, path, kinds: checks.append((str(path), kinds)))
+    monkeypatch.setattr(slurm, "require_packages", lambda cases: checks.append(len(cases)))
     monkeypatch.setattr(slurm, "cancel_stray_jobs", lambda: ["7", "8"])
     study = read_plan({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
-    assert tried == ["plain", 1, ("site.yaml", ["mpi"])]
+    assert checks == ["plain", 1, ("site.yaml", ["mpi"])]
     assert capsys.readouterr().err == "ladder: cancelled the Slurm jobs of an earlier run: 7, 8.\n"
 
 
@@ -169,15 +169,15 @@ print("goes on")
 
 
 @pytest.mark.parametrize(
-    ("case", "code", "text"),
+    ("handling", "code", "text"),
     [
         ("handled", 130, "ladder: Interrupted while planning: no job was started.\n"),
         ("ignored", 0, "goes on\n"),
         ("left to Snakemake", -signal.SIGINT, "KeyboardInterrupt"),
     ],
 )
-def test_ctrl_c_ends_with_a_sentence_until_snakemake_has_jobs(case, code, text):
-    process = subprocess.run([sys.executable, "-c", PROGRAM, case], capture_output=True, text=True, check=False)
+def test_ctrl_c_ends_with_a_sentence_until_snakemake_has_jobs(handling, code, text):
+    process = subprocess.run([sys.executable, "-c", PROGRAM, handling], capture_output=True, text=True, check=False)
     assert process.returncode == code
     assert text in process.stdout + process.stderr
 
@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_read_ends_the_run_and_a_defect_does_not():
 
 
 @pytest.mark.parametrize(("only", "count"), [(["one"], 1), (["one", "ceiling_memory"], 2), ([], 2)])
-def test_with_only_the_summary_leaves_out_skipped_ceilings_that_nobody_asked_for(only, count):
+def test_with_only_the_summary_omits_skipped_ceilings_that_nobody_asked_for(only, count):
     ceilings = {"ceiling_memory": experiment({"openmp": {"threads": 64}}, "stream", {"elements": 10})}
     study = read_plan({"one": experiment({"blas": {"threads": 1}}), **ceilings}, only=only)
     assert len(study.cases) == 2

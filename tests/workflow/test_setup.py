@@ -121,9 +121,9 @@ def error_of(result):
     return result.stderr
 
 
-@pytest.mark.parametrize("old", [True, False])
-def test_an_old_or_absent_python_is_refused_by_name(machine, old):
-    if old:
+@pytest.mark.parametrize("is_old", [True, False])
+def test_an_old_or_absent_python_is_refused_by_name(machine, is_old):
+    if is_old:
         pretend = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
         machine.command("python3.10", f"exec {PYTHON} -c '{pretend}' \"$@\"")
     sentence = error_of(machine.setup(PYTHON="python3.10"))
@@ -160,17 +160,17 @@ def test_latex_is_asked_for_only_where_it_is_needed(machine):
     assert "latexmk" in error_of(machine.setup("latex"))
 
 
-@pytest.mark.parametrize(("works", "code"), [(True, 0), (False, 1)])
-def test_root_installs_what_is_missing_and_looks_whether_it_came(machine, works, code):
+@pytest.mark.parametrize(("is_found", "code"), [(True, 0), (False, 1)])
+def test_root_installs_what_is_missing_and_looks_whether_it_came(machine, is_found, code):
     (machine.folder / "bin/latexmk").unlink()
     machine.command("id", "echo 0")
     machine.command("dpkg")
-    installed = machine.folder / ("bin" if works else "elsewhere") / "latexmk"
+    installed = machine.folder / ("bin" if is_found else "elsewhere") / "latexmk"
     installed.parent.mkdir(exist_ok=True)
     machine.command("apt-get", f'case "$*" in install*latexmk) >{installed}; /bin/chmod +x {installed};; esac')
     result = machine.setup("latex")
     assert result.returncode == code
-    assert works or "latexmk: installed, but not found" in result.stderr
+    assert is_found or "latexmk: installed, but not found" in result.stderr
 
 
 def test_a_missing_compiler_is_named_for_a_plain_user_and_stops_nothing(machine):
@@ -241,13 +241,13 @@ def test_what_a_gpu_needs_is_installed_once_there_is_one(machine):
 
 
 def test_what_a_gpu_needs_agrees_with_the_other_pins():
-    pinned, more = (
+    pins, gpu_pins = (
         {line.rstrip(" \\") for line in (ROOT / name).read_text().splitlines() if "==" in line}
         for name in ("requirements.txt", "requirements-gpu.txt")
     )
-    names = {line.split("==")[0] for line in pinned}
-    assert {line for line in more if line.split("==")[0] in names} <= pinned
-    assert {"cupy-cuda13x", "nvidia-cublas"} <= {line.split("==")[0] for line in more - pinned}
+    names = {line.split("==")[0] for line in pins}
+    assert {line for line in gpu_pins if line.split("==")[0] in names} <= pins
+    assert {"cupy-cuda13x", "nvidia-cublas"} <= {line.split("==")[0] for line in gpu_pins - pins}
 
 
 def test_moved_project_gets_a_new_environment(machine):
@@ -420,7 +420,7 @@ def network_isolation():
 @pytest.mark.exhaustive
 def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     """The real pip downloads from a folder in place of the network, and installs without a network."""
-    cut_off = network_isolation()
+    isolation = network_isolation()
     shutil.rmtree(machine.folder / "pip")
     machine.command("python3", f'exec {PYTHON} "$@"')
     index = tmp_path_factory.mktemp("index")
@@ -439,7 +439,7 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
     process = machine.wheelhouse(PIP_NO_INDEX="1", PIP_FIND_LINKS=str(index), **pip)
     assert process.returncode == 0, process.stderr
     shutil.rmtree(index)
-    installed = machine.setup(before=cut_off, WHEELHOUSE="wheelhouse", **pip)
+    installed = machine.setup(before=isolation, WHEELHOUSE="wheelhouse", **pip)
     assert installed.returncode == 0, installed.stderr
     size = subprocess.check_output([machine.folder / ".venv/bin/python", "-c", "import pool; print(pool.SIZE)"])
     assert size == b"7\n"

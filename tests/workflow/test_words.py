@@ -77,29 +77,29 @@ PATTERNS = {pattern_of(words): advice for words, advice in REPLACEMENTS.items()}
 ANY_PATTERN = pattern_of(*REPLACEMENTS)  # most files have none, and one search is faster than many
 
 
-def blank(pattern, text, flags=0):
+def mask(pattern, text, flags=0):
     """The text with what a pattern matches replaced by as many lines, so that line numbers stay."""
     return re.sub(pattern, lambda match: "\n" * match[0].count("\n") + "·", text, flags=flags)
 
 
 def markdown_prose(text):
     """Without blocks and spans of code and the targets of links."""
-    text = blank(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
-    return blank(r"\]\([^)]*\)", blank(r"`[^`]+`", text))
+    text = mask(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
+    return mask(r"\]\([^)]*\)", mask(r"`[^`]+`", text))
 
 
 def comment_prose(text):
     """Comments after `#`, and the questions of a configuration; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
-    return blank(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
+    return mask(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 def latex_prose(text):
     """Without a template's code, comments, keys of commands, and the commands themselves."""
-    text = blank(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
+    text = mask(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
     text = re.sub(r"(?<!\\)%.*", "", text)
-    text = blank(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
-    return blank(r"\\[a-zA-Z]+", text)
+    text = mask(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
+    return mask(r"\\[a-zA-Z]+", text)
 
 
 def python_prose(text):
@@ -112,13 +112,13 @@ def python_prose(text):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"\w \w", node.value):
             for number, line in enumerate(node.value.split("\n"), node.lineno - 1):
                 lines[min(number, len(lines) - 1)] += " " + line
-    return blank(r"`[^`]+`", "\n".join(lines))
+    return mask(r"`[^`]+`", "\n".join(lines))
 
 
 def c_prose(text):
     """Comments of C and CUDA, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
-    return blank(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
+    return mask(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 PROSE = {".md": markdown_prose, ".yaml": comment_prose, "": comment_prose, ".smk": comment_prose, ".sh": comment_prose}

@@ -88,17 +88,17 @@ def test_a_case_of_two_experiments_is_measured_once(finished_original):
     assert "Of 6 cases, 6 were measured now and 0 before; 0 failed, 0 were not begun or cut off, 0 were skipped." in out
 
 
-def edit_beside_measurements(home):
+def edit_beside_measurements(package):
     """Change code that no measurement on the host reaches, and rename a module of the harness."""
     for name, old, new in (
         ("workloads/gemm/launch.py", "BLOCK_OVERHEAD = 64", "BLOCK_OVERHEAD = 65"),
         ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ):
-        text = (home / name).read_text()
+        text = (package / name).read_text()
         assert old in text
-        (home / name).write_text(text.replace(old, new))
-    (home / "harness/steps.py").rename(home / "harness/parts.py")
-    for path in home.rglob("*.py"):
+        (package / name).write_text(text.replace(old, new))
+    (package / "harness/steps.py").rename(package / "harness/parts.py")
+    for path in package.rglob("*.py"):
         path.write_text(path.read_text().replace("ladder.harness.steps", "ladder.harness.parts"))
 
 
@@ -132,7 +132,7 @@ def test_what_changes_while_the_ceilings_are_old_too_is_measured_again(finished_
 
 
 @pytest.mark.slow
-def test_a_changed_protocol_measures_everything_anew(finished_study):
+def test_a_changed_protocol_measures_everything_again(finished_study):
     for m in (33, 34):
         del finished_study.config["experiments"][f"ceiling_{m}"]
     finished_study.config["protocol"] = finished_study.config["protocol"] | {"samples": 3}
@@ -145,7 +145,7 @@ def test_a_changed_protocol_measures_everything_anew(finished_study):
 
 
 @pytest.mark.slow
-def test_the_protocol_of_an_experiment_measures_its_cases_alone_anew(finished_study):
+def test_the_protocol_of_an_experiment_measures_its_cases_alone_again(finished_study):
     finished_study.config["experiments"]["ceiling_34"]["protocol"] = {"samples": 3}
     (record_path,) = (
         path for path in finished_study.pending_files("results/table.csv") if path.startswith("results/records/")
@@ -174,12 +174,12 @@ def test_all_cases_but_the_ceilings_own_are_compared_with_the_ceilings(finished_
 @pytest.mark.slow
 def test_other_ceilings_hide_nothing_that_is_missing(finished_study):
     """If only the ceilings are rebuilt, Snakemake overlooks jobs that have them as `ancient` inputs."""
-    of_33 = finished_study.config["experiments"].pop("ceiling_33")
+    ceiling_33 = finished_study.config["experiments"].pop("ceiling_33")
     finished_study.add("more", {"slower_blas": {"percent": 1, "threads": 1}})
     out, status = finished_study.snakemake("results/table.csv")
     assert status == 0, out
     assert "Of 7 cases, 2 were measured now and 5 before" in out
-    finished_study.config["experiments"]["ceiling_33"] = of_33
+    finished_study.config["experiments"]["ceiling_33"] = ceiling_33
     out, status = finished_study.snakemake("publish")
     assert status == 0, out
     assert "(Rule: publish)" in out
@@ -327,7 +327,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
 
 
 @pytest.mark.slow
-def test_what_fails_or_is_left_out_is_named_and_costs_no_other_its_result(study):
+def test_failed_and_skipped_cases_are_named_and_cost_no_other_its_result(study):
     study.add("wrong", {"blas": {"threads": 1}} | {name: {"threads": 1} for name in WRONG_VARIANTS}, sizes=SMALL)
     study.add("threads", {"blas": {"threads": [1, 2, 64]}}, sizes=SMALL)
     out, status = study.snakemake("results/table.csv", "--logger", "rich", "--cores", "1")
@@ -394,9 +394,9 @@ def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
 def test_kills_lose_nothing_and_double_nothing(study):
     """SIGKILL at random moments: finished records stay as they are, and the last run completes the study."""
     study.add("kill", {"blas": {"threads": 1}}, sizes={"m": 17, "n": 5, "k": list(range(1, 13))})
-    chance = random.Random(1)
+    rng = random.Random(1)
     line, environment = study.command("results/table.csv")
-    contents = {}
+    start_times = {}
     for while_measuring in [False, True] * 3:
         before = len(study.records())
         run = subprocess.Popen(
@@ -404,7 +404,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         )
         while while_measuring and len(study.records()) <= before and run.poll() is None:
             time.sleep(0.05)
-        time.sleep(chance.uniform(0.0, 1.5) if while_measuring else chance.uniform(1.5, 6.0))
+        time.sleep(rng.uniform(0.0, 1.5) if while_measuring else rng.uniform(1.5, 6.0))
         run.kill()
         run.wait()
         time.sleep(0.3)
@@ -413,14 +413,14 @@ def test_kills_lose_nothing_and_double_nothing(study):
         for key, path in study.records().items():
             document = record.read(path)  # whole and sound
             if str(path.relative_to(study.folder)) not in cut_off:
-                assert contents.setdefault(key, document["started"]) == document["started"]
-        assert nobody_is_left(study.folder)
+                assert start_times.setdefault(key, document["started"]) == document["started"]
+        assert all_processes_end(study.folder)
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
     records = study.records()
     assert len(records) == 12
-    assert contents
-    for key, started in contents.items():
+    assert start_times
+    for key, started in start_times.items():
         assert record.read(records[key])["started"] == started
     table = (study.folder / "results/table.csv").read_text()
     for path in records.values():
@@ -464,7 +464,7 @@ def test_every_verb_dies_with_its_run_and_so_does_what_it_started(finished_study
     time.sleep(0.2)
     run.kill()
     run.wait()
-    assert nobody_is_left(finished_study.folder)
+    assert all_processes_end(finished_study.folder)
 
 
 @pytest.mark.slow
@@ -475,15 +475,15 @@ def test_kills_at_random_moments_leave_nobody_who_works(finished_study):
     line, environment = finished_study.command(
         *targets, "--forceall", "--rerun-triggers", "mtime", "--until", "collect", "sensitivity", "digits"
     )
-    chance = random.Random(2)
+    rng = random.Random(2)
     for _ in range(4):
         run = subprocess.Popen(
             line, cwd=finished_study.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(chance.uniform(3, 9))
+        time.sleep(rng.uniform(3, 9))
         run.kill()
         run.wait()
-        assert nobody_is_left(finished_study.folder)
+        assert all_processes_end(finished_study.folder)
     out, status = finished_study.snakemake(*targets)
     assert status == 0, out
 
@@ -515,7 +515,7 @@ def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_
         run.wait()
 
 
-def nobody_is_left(folder, seconds=15):
+def all_processes_end(folder, seconds=15):
     """Whether all processes of a study end within `seconds`; one that is just starting ends when it misses its run."""
     deadline = time.monotonic() + seconds
     while orphans(folder) and time.monotonic() < deadline:

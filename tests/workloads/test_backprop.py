@@ -26,10 +26,10 @@ from ladder.workloads.backprop import reference
 
 pytestmark = pytest.mark.xdist_group("backprop")  # its functions are compiled once
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
-IN_C = ("before", "loop_order", "contiguous", "temporaries", "fusion", "associativity")
+C_VARIANTS = ("before", "loop_order", "contiguous", "temporaries", "fusion", "associativity")
 NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
 VARIANTS = [
-    *(pytest.param(name, marks=NEEDS_GCC) for name in (*IN_C, "openmp", "tuned")),
+    *(pytest.param(name, marks=NEEDS_GCC) for name in (*C_VARIANTS, "openmp", "tuned")),
     "blas",
     "numpy_loop",
     pytest.param("pytorch", marks=NEEDS_TORCH),
@@ -45,7 +45,7 @@ def digits(digits_folder):
     return dataset.load(digits_folder)
 
 
-def complete(**changes):
+def sizes_of(**changes):
     return workloads.complete("backprop", SMALL | changes)
 
 
@@ -64,7 +64,7 @@ def compute_reference(digits):
 
 
 def tuning_of(variant):
-    if variant in IN_C:
+    if variant in C_VARIANTS:
         return {}
     return {"threads": 2} | ({"schedule": "dynamic"} if variant == "openmp" else {})
 
@@ -99,32 +99,32 @@ def failures_of(sizes, digits, compute_reference, variant, **tuning):
 
 @pytest.mark.parametrize("layers", LAYERS)
 def test_gradients_are_finite_differences(layers):
-    sizes = complete(layers=layers)
-    draw = np.random.default_rng(3)
-    x, t = draw.random((5, 784)), np.eye(10)[draw.integers(0, 10, 5)]
+    sizes = sizes_of(layers=layers)
+    rng = np.random.default_rng(3)
+    images, targets = rng.random((5, 784)), np.eye(10)[rng.integers(0, 10, 5)]
     weights = reference.initial_weights(sizes)
-    _, gradient = reference.gradients(weights, x, t)
+    _, gradient = reference.gradients(weights, images, targets)
     for layer, index in ((0, (0, 3)), (0, (400, 1)), (len(weights) - 1, (0, 9)), (len(weights) - 1, (3, 2))):
         errors = []
         for step in (1e-5, -1e-5):
             changed = [w.copy() for w in weights]
             changed[layer][index] += step
-            errors.append(reference.gradients(changed, x, t)[0])
+            errors.append(reference.gradients(changed, images, targets)[0])
         assert gradient[layer][index] == pytest.approx((errors[1] - errors[0]) / 2e-5, rel=1e-5, abs=1e-9)
 
 
 def test_sequential_sums_of_nearly_equal_terms_have_larger_errors_than_random_rounding():
     ones, terms = np.ones((60000, 1)), -0.125 * (1 + 1e-3 * np.random.default_rng(1).random((60000, 10)))
-    random = reference.NOISE * np.abs(terms.sum(axis=0)).max() * len(terms) ** 0.5
+    random_error = reference.NOISE * np.abs(terms.sum(axis=0)).max() * len(terms) ** 0.5
     for first in (np.zeros(10), np.full(10, 3e5)):
         errors = reference.sequential_sum_errors(ones, terms, first[None])
         in_order = functools.reduce(np.add, terms.astype(np.float32), first.astype(np.float32))
         assert errors[0] == pytest.approx(in_order - first - terms.sum(axis=0))
-        assert np.abs(errors).max() > validation.CONFIDENCE * random
+        assert np.abs(errors).max() > validation.CONFIDENCE * random_error
 
 
 def test_the_error_falls_in_every_epoch(digits, compute_reference):
-    sizes = complete(images=1000, epochs=6, rate=0.001)
+    sizes = sizes_of(images=1000, epochs=6, rate=0.001)
     error = compute_reference(sizes)["error"]
     assert (np.diff(error) < 0).all()
 
@@ -134,13 +134,13 @@ def test_the_error_falls_in_every_epoch(digits, compute_reference):
 @pytest.mark.parametrize("images", [17, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 1000))])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_follows_the_trajectory(digits, compute_reference, variant, layers, images, dtype):
-    sizes = complete(layers=layers, images=images, dtype=dtype, rate=1 / images, epochs=2)
+    sizes = sizes_of(layers=layers, images=images, dtype=dtype, rate=1 / images, epochs=2)
     assert failures_of(sizes, digits, compute_reference, variant) == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_hidden_layers_may_be_wider_than_the_images(digits, compute_reference, variant):
-    sizes = complete(layers="784-1000-801-10", images=17, rate=1 / 17, epochs=1)
+    sizes = sizes_of(layers="784-1000-801-10", images=17, rate=1 / 17, epochs=1)
     assert failures_of(sizes, digits, compute_reference, variant) == []
 
 
@@ -148,14 +148,14 @@ def test_hidden_layers_may_be_wider_than_the_images(digits, compute_reference, v
 @pytest.mark.parametrize("flags", ["none", "O2", "O3", "unroll", "fast", "all", "study"])
 @pytest.mark.parametrize(
     "variant",
-    ["before", *map(exhaustive, (*IN_C[1:], "openmp", "tuned"))],
+    ["before", *map(exhaustive, (*C_VARIANTS[1:], "openmp", "tuned"))],
 )
 def test_flags_keep_the_trajectory(digits, compute_reference, variant, flags):
-    assert failures_of(complete(), digits, compute_reference, variant, flags=flags) == []
+    assert failures_of(sizes_of(), digits, compute_reference, variant, flags=flags) == []
 
 
 @NEEDS_GCC
-@pytest.mark.parametrize("variant", IN_C)
+@pytest.mark.parametrize("variant", C_VARIANTS)
 def test_the_earlier_studys_flag_for_bounds_checks_changes_nothing_in_c(variant):
     """As the paper says, so that it has no verdict."""
     source, options = libraries.source_of("backprop", variant), libraries.options("dtype=float32,flags=study")
@@ -170,17 +170,17 @@ def test_the_earlier_studys_flag_for_bounds_checks_changes_nothing_in_c(variant)
 @NEEDS_GCC
 def test_only_the_untuned_weight_change_has_the_loop_over_patterns_innermost():
     """It then takes a far larger share of an epoch than where all loops run along rows, as in the earlier study."""
-    sizes = complete(layers="784-16-10", images=6000, dtype="float32", rate=1e-4, source="mnist")
+    sizes = sizes_of(layers="784-16-10", images=6000, dtype="float32", rate=1e-4, source="mnist")
     over_the_rest = {name: weight_change_over_the_rest(sizes, name) for name in ("before", "loop_order", "contiguous")}
     assert over_the_rest["before"] > 1.5 * max(over_the_rest["loop_order"], over_the_rest["contiguous"])
 
 
 def weight_change_over_the_rest(sizes, variant):
     """The time of the weight change over that of all other phases, each the fastest of three, on random images."""
-    problem, draw = problem_of(sizes, variant), np.random.default_rng(2)
+    problem, rng = problem_of(sizes, variant), np.random.default_rng(2)
     for name in ("images", "targets", *backprop.state(sizes)):
-        getattr(problem, name)[...] = draw.random(getattr(problem, name).shape)
-    problem.ranpat[...] = draw.permutation(len(problem.images))[: sizes["images"]]
+        getattr(problem, name)[...] = rng.random(getattr(problem, name).shape)
+    problem.ranpat[...] = rng.permutation(len(problem.images))[: sizes["images"]]
     times = {"weight change": 0.0, "rest": 0.0}
     for phase, run in workloads.load_variant("backprop", variant).setup(problem, flags="O2"):
         times[phase if phase in times else "rest"] += min(timeit.repeat(run, number=1, repeat=3))
@@ -195,13 +195,13 @@ def weight_change_over_the_rest(sizes, variant):
 )
 def test_tiles_and_blocks_of_any_size_are_right(digits, compute_reference, vector, block, flags, dtype):
     """With layers of several column strips of tiles, and layers that don't fill a vector."""
-    sizes = complete(layers="784-129-3-65-10", dtype=dtype)
+    sizes = sizes_of(layers="784-129-3-65-10", dtype=dtype)
     assert failures_of(sizes, digits, compute_reference, "tuned", vector=vector, block=block, flags=flags) == []
 
 
 @NEEDS_GCC
 def test_results_do_not_depend_on_which_thread_takes_which_part(digits):
-    sizes, results = complete(images=1400, dtype="float32"), set()
+    sizes, results = sizes_of(images=1400, dtype="float32"), set()
     problem = problem_of(sizes, "tuned")
     run = Steps.of(workloads.load_variant("backprop", "tuned").setup(problem, threads=7, block=17)).timed()
     for _ in range(20):
@@ -215,7 +215,7 @@ def test_results_do_not_depend_on_which_thread_takes_which_part(digits):
 @pytest.mark.parametrize("gradients", ["autograd", "by_hand"])
 @pytest.mark.parametrize("block", [17, 65536])
 def test_pytorch_is_right_in_every_form(digits, compute_reference, gradients, block):
-    assert failures_of(complete(), digits, compute_reference, "pytorch", gradients=gradients, block=block) == []
+    assert failures_of(sizes_of(), digits, compute_reference, "pytorch", gradients=gradients, block=block) == []
 
 
 @NEEDS_TORCH
@@ -223,7 +223,7 @@ def test_pytorch_is_right_in_every_form(digits, compute_reference, gradients, bl
 @pytest.mark.parametrize(("dtype", "block"), [("float64", 17), ("float32", 65536)])
 def test_pytorch_is_right_if_compiled(digits, compute_reference, dtype, block, torch_compiler):
     tuning = {"gradients": "by_hand", "compiled": "on", "block": block}
-    assert failures_of(complete(dtype=dtype), digits, compute_reference, "pytorch", **tuning) == []
+    assert failures_of(sizes_of(dtype=dtype), digits, compute_reference, "pytorch", **tuning) == []
 
 
 @NEEDS_TORCH
@@ -237,12 +237,12 @@ def test_pytorch_refuses_to_compile_autograd(digits):
 @pytest.mark.parametrize("update", ["accumulators", "owner", "atomic"])
 @pytest.mark.parametrize("error", ["reduction", "atomic"])
 def test_every_way_to_sum_over_patterns_is_right(digits, compute_reference, error, update, simd):
-    assert failures_of(complete(), digits, compute_reference, "openmp", error=error, update=update, simd=simd) == []
+    assert failures_of(sizes_of(), digits, compute_reference, "openmp", error=error, update=update, simd=simd) == []
 
 
 @pytest.mark.parametrize("block", [1, 17, 130, 4096])
 def test_blocks_of_any_size_are_right_in_blas(digits, compute_reference, block):
-    assert failures_of(complete(), digits, compute_reference, "blas", block=block) == []
+    assert failures_of(sizes_of(), digits, compute_reference, "blas", block=block) == []
 
 
 def test_no_size_or_tuning_has_the_name_of_a_column_of_the_curve():
@@ -252,7 +252,7 @@ def test_no_size_or_tuning_has_the_name_of_a_column_of_the_curve():
 
 
 def test_every_epoch_visits_the_patterns_in_another_order_and_none_that_are_held_out():
-    sizes = complete()
+    sizes = sizes_of()
     orders = [reference.ranpat(sizes, epoch) for epoch in range(2)]
     assert sorted(orders[0]) == sorted(orders[1])
     assert not np.array_equal(*orders)
@@ -268,22 +268,24 @@ def faulty_epoch(fault):
         count = len(reference.widths(sizes)) - 1
         weights, steps = ([getattr(problem, f"{name}{layer}") for layer in range(1, count + 1)] for name in ("w", "dw"))
         rows = np.arange(len(problem.ranpat)) if fault == "ranpat ignored" else problem.ranpat
-        x, t = (array[rows].astype(np.float64) for array in (problem.images, problem.targets))
-        in_double = [w.astype(np.float64) for w in weights]
-        error, gradient = reference.gradients(in_double, x, t)
+        images, targets = (array[rows].astype(np.float64) for array in (problem.images, problem.targets))
+        float64_weights = [w.astype(np.float64) for w in weights]
+        error, gradient = reference.gradients(float64_weights, images, targets)
         if fault == "bias row skipped":
             for derivatives in gradient:
                 derivatives[0] = 0
         altered = sizes | ({"momentum": 0.0} if fault == "momentum dropped" else {})
-        new, changes = reference.step(altered, in_double, [dw.astype(np.float64) for dw in steps], gradient)
-        for new_w, new_dw, w, dw in zip(new, changes, weights, steps, strict=True):
+        new_weights, changes = reference.step(
+            altered, float64_weights, [dw.astype(np.float64) for dw in steps], gradient
+        )
+        for new_w, new_dw, w, dw in zip(new_weights, changes, weights, steps, strict=True):
             w[...] = new_w + new_dw if fault == "update applied twice" else new_w
             dw[...] = new_dw
         if fault == "float32 as float64":
             for array in (*weights, *steps):
                 array[...] = array.astype(np.float32)
         if fault == "error after the update":
-            error = reference.gradients([w.astype(np.float64) for w in weights], x, t)[0]
+            error = reference.gradients([w.astype(np.float64) for w in weights], images, targets)[0]
         problem.error[0] = error
 
     return run
@@ -306,7 +308,7 @@ FAULTS = {
     [(fault, dtype) for fault in FAULTS for dtype in DTYPES if (fault, dtype) != ("float32 as float64", "float32")],
 )
 def test_a_fault_is_detected(digits, compute_reference, fault, dtype, images):
-    sizes = complete(images=images, rate=1 / images, dtype=dtype)
+    sizes = sizes_of(images=images, rate=1 / images, dtype=dtype)
     problem = problem_of(sizes)
     failed = failures(sizes, digits, compute_reference, lambda: faulty_epoch(fault)(problem, sizes), problem)
     assert FAULTS[fault] <= set(failed)
@@ -315,7 +317,7 @@ def test_a_fault_is_detected(digits, compute_reference, fault, dtype, images):
 
 def test_a_resumed_training_has_the_bits_of_an_uninterrupted_one(digits):
     """The inputs after an epoch are the whole state of a training."""
-    sizes = complete(dtype="float32")
+    sizes = sizes_of(dtype="float32")
     results = []
     for is_interrupted in (False, True):
         problem = problem_of(sizes)
@@ -344,5 +346,5 @@ def test_a_resumed_training_has_the_bits_of_an_uninterrupted_one(digits):
 )
 def test_invalid_trainings_are_refused(changes, sentence):
     with pytest.raises(LadderError) as error:
-        complete(**changes)
+        sizes_of(**changes)
     assert sentence in str(error.value)

@@ -95,7 +95,7 @@ def test_kernels_other_than_products_are_right_in_emulation(monkeypatch, dtype):
         assert backprop_epochs.emulated_failed_checks(case) == [], case.key
 
 
-FORMS = {
+GPU_TUNINGS = {
     "cuda_fused": ({}, {"graph": "off"}, {"math": "tf32"}),
     "cuda": tuple(
         {"product": product, "graph": graph}
@@ -113,11 +113,11 @@ FORMS = {
 @pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
 @pytest.mark.parametrize("images", [1, 17, 1000])
 @pytest.mark.parametrize("layers", backprop_epochs.LAYERS)
-@pytest.mark.parametrize("variant", FORMS)
-def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype, request):
+@pytest.mark.parametrize("variant", GPU_TUNINGS)
+def test_every_tuning_is_right_on_a_gpu(variant, layers, images, dtype, request):
     if variant == "pytorch_cuda":
         pytest.importorskip("torch", reason="requires PyTorch")
         request.getfixturevalue("torch_compiler")
-    for tuning in FORMS[variant]:
+    for tuning in GPU_TUNINGS[variant]:
         case = backprop_epochs.case_of(variant, tuning, layers=layers, images=images, dtype=dtype)
         assert backprop_epochs.failed_checks(case, devices.load("cuda")) == [], case.key

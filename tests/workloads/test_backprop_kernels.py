@@ -22,8 +22,8 @@ from ladder.workloads.backprop import cuda_kernels
 
 pytestmark = pytest.mark.xdist_group("backprop_kernels")  # its kernels are compiled once
 # A kernel of each source, whose signature all its kernels have.
-LIKE = {"cuda_flat": "update_walk", "cuda_kernels": "update_argument_global"}
-CHOICES = {
+SIGNATURE_KERNELS = {"cuda_flat": "update_walk", "cuda_kernels": "update_argument_global"}
+TUNING_VALUES = {
     "cuda_flat": {"index": ("walk", "offsets")},
     "cuda_kernels": {
         "operands": ("global", "shared"),
@@ -34,15 +34,15 @@ CHOICES = {
 }
 
 
-def forms(variant):
+def all_tunings(variant):
     """Every combination of values of a variant's tunings."""
-    names, values = CHOICES[variant].keys(), CHOICES[variant].values()
-    return [dict(zip(names, form, strict=True)) for form in itertools.product(*values)]
+    names, values = TUNING_VALUES[variant].keys(), TUNING_VALUES[variant].values()
+    return [dict(zip(names, combination, strict=True)) for combination in itertools.product(*values)]
 
 
-def covering_forms(variant):
-    """Few combinations in which every value of every tuning occurs."""
-    choices = CHOICES[variant]
+def covering_tunings(variant):
+    """A few combinations of values, in which every value of every tuning occurs."""
+    choices = TUNING_VALUES[variant]
     count = max(map(len, choices.values()))
     return [{name: values[index % len(values)] for name, values in choices.items()} for index in range(count)]
 
@@ -50,7 +50,7 @@ def covering_forms(variant):
 @functools.cache
 def kernels(variant, dtype, source=None):
     """The kernels of a variant, or of another source, compiled for the CPU once."""
-    macros = {"LIKE": LIKE[variant]} | ({"SOURCE": f'"{source}"'} if source else {})
+    macros = {"LIKE": SIGNATURE_KERNELS[variant]} | ({"SOURCE": f'"{source}"'} if source else {})
     with tempfile.TemporaryDirectory() as folder:
         return emulator.Kernels(Path(folder), "backprop.cpp", "backprop", variant, dtype, macros)
 
@@ -73,7 +73,9 @@ def emulate(monkeypatch):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
-@pytest.mark.parametrize(("variant", "tuning"), [(name, form) for name in CHOICES for form in covering_forms(name)])
+@pytest.mark.parametrize(
+    ("variant", "tuning"), [(name, tuning) for name in TUNING_VALUES for tuning in covering_tunings(name)]
+)
 @emulator.needs_compiler
 def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
     emulate(kernels(variant, dtype))
@@ -93,7 +95,7 @@ def test_the_trajectory_is_right_in_emulation(emulate, variant, tuning, dtype):
 def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, images):
     emulate(kernels(variant, "float32"))
     for block in (32, 160):
-        tuning = covering_forms(variant)[1] | {"block": block}
+        tuning = covering_tunings(variant)[1] | {"block": block}
         assert (
             backprop_epochs.emulated_failed_checks(backprop_epochs.case_of(variant, tuning, images=images, epochs=1))
             == []
@@ -102,12 +104,12 @@ def test_ragged_counts_of_patterns_are_right_in_emulation(emulate, variant, imag
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
-@pytest.mark.parametrize("variant", CHOICES)
+@pytest.mark.parametrize("variant", TUNING_VALUES)
 @emulator.needs_compiler
 def test_every_kernel_is_right_in_emulation(emulate, variant, dtype):
     emulate(kernels(variant, dtype))
-    for tuning in forms(variant):
-        # These forms cover all kernels: products depend on `operands` only, the error on `error` only.
+    for tuning in all_tunings(variant):
+        # These tunings cover all kernels: products depend on `operands` only, the error on `error` only.
         if variant != "cuda_kernels" or (tuning["operands"] == "shared") == (tuning["error"] == "block"):
             case = backprop_epochs.case_of(variant, tuning, layers="784-5-3-10", images=5, dtype=dtype)
             assert backprop_epochs.emulated_failed_checks(case) == [], tuning
@@ -146,6 +148,7 @@ def test_the_eleven_kernels_are_phases(emulate):
     emulate(kernels("cuda_kernels", "float32"))
 
     def launches(layers, **tuning):
+        """The names of the kernels that are launched, {number of the phase: names}."""
         problem = make_problem(
             backprop, backprop_epochs.case_of("cuda_kernels", tuning, layers=layers), emulator.device()
         )
@@ -156,14 +159,14 @@ def test_the_eleven_kernels_are_phases(emulate):
         return kernels
 
     tiled, untiled = "products_tiled", "products_whole"
-    shared = launches("784-56-28-10")
-    assert sorted(shared) == list(range(11))
-    assert [shared[number] for number in (0, 1, 2, 3)] == [{tiled}, {tiled}, {untiled}, {"hidden_deltas_whole"}]
-    assert shared[7] == shared[8] == {"weight_change_tiled"}
-    in_global = launches("784-56-28-10", operands="global")
-    assert in_global[0] == in_global[1] == in_global[2] == {"products_global"}
-    assert sorted(set(shared) - set(launches("784-20-10"))) == [1]
-    assert sorted(set(shared) - set(launches("784-10"))) == [1, 2, 3, 8]
+    with_shared = launches("784-56-28-10")
+    assert sorted(with_shared) == list(range(11))
+    assert [with_shared[number] for number in (0, 1, 2, 3)] == [{tiled}, {tiled}, {untiled}, {"hidden_deltas_whole"}]
+    assert with_shared[7] == with_shared[8] == {"weight_change_tiled"}
+    with_global = launches("784-56-28-10", operands="global")
+    assert with_global[0] == with_global[1] == with_global[2] == {"products_global"}
+    assert sorted(set(with_shared) - set(launches("784-20-10"))) == [1]
+    assert sorted(set(with_shared) - set(launches("784-10"))) == [1, 2, 3, 8]
 
 
 @pytest.mark.parametrize(
@@ -194,8 +197,8 @@ def test_layers_that_do_not_fit_raise_a_sentence(monkeypatch, variant, tuning, l
 @pytest.mark.parametrize("dtype", backprop_epochs.DTYPES)
 @pytest.mark.parametrize("images", [1, 17, 1000])
 @pytest.mark.parametrize("layers", backprop_epochs.LAYERS)
-@pytest.mark.parametrize("variant", CHOICES)
-def test_every_form_is_right_on_a_gpu(variant, layers, images, dtype):
-    for tuning, block in zip(forms(variant), itertools.cycle((32, 1024, 96, 256, 512))):
+@pytest.mark.parametrize("variant", TUNING_VALUES)
+def test_every_tuning_is_right_on_a_gpu(variant, layers, images, dtype):
+    for tuning, block in zip(all_tunings(variant), itertools.cycle((32, 1024, 96, 256, 512))):
         case = backprop_epochs.case_of(variant, tuning | {"block": block}, layers=layers, images=images, dtype=dtype)
         assert backprop_epochs.failed_checks(case, devices.load("cuda")) == [], case.key

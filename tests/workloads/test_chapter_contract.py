@@ -111,8 +111,8 @@ SINGLE_EXPERIMENTS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("workload", "experiments"), HALVES_OF_EXPERIMENTS + SINGLE_EXPERIMENTS)
 def test_dropping_experiments_adds_no_new_number(workload, experiments):
-    fewer = made_chapters.study(workload, change=lambda row: None if row.experiment in experiments else row)
-    text = gapless_text(workload, fewer)
+    study = made_chapters.study(workload, change=lambda row: None if row.experiment in experiments else row)
+    text = gapless_text(workload, study)
     sentences = [part for part in re.split(r"(?<=[.;:]) ", text) if not VERDICT_WORDS.search(part)]
     complete, _ = text_and_missing(workload)
     assert {number for part in sentences for number in NUMBER.findall(part)} <= {*NUMBER.findall(complete)}
@@ -120,9 +120,9 @@ def test_dropping_experiments_adds_no_new_number(workload, experiments):
 
 def test_missing_cases_remove_only_their_own_sentences():
     study = made_chapters.study("mlp", drop=lambda case: case.variant in ("cuda_columns", "numpy_loop"))
-    fewer = gapless_text("mlp", study)
-    assert not any(name in fewer for name in (r"cuda\_columns", "numpy"))
-    lost = [part for part in re.split(r"(?<=[.;:]) ", text_and_missing("mlp")[0]) if part not in fewer]
+    text = gapless_text("mlp", study)
+    assert not any(name in text for name in (r"cuda\_columns", "numpy"))
+    lost = [part for part in re.split(r"(?<=[.;:]) ", text_and_missing("mlp")[0]) if part not in text]
     assert [part for part in lost if not any(word in part for word in ("columns", "numpy", "claimed"))] == []
     assert len(lost) == 4  # two of the variants, the tally of our claims, and what is faster than `cuda_columns`
 

@@ -20,7 +20,8 @@ from ladder.workloads.gemm import cublas_lt as variant
 
 FORMS = ("nn", "tn", "nt")
 SIDES = (1, 17, 65)
-HANDLE, STREAM, INVALID, NOT_SUPPORTED = 4096, 77, 7, 15
+HANDLE, STREAM = 4096, 77  # made-up values of the pointers to cuBLASLt's handle and to the stream
+INVALID, NOT_SUPPORTED = 7, 15  # statuses of cuBLAS
 CTYPES = {0: ctypes.c_float, 1: ctypes.c_double}  # of CUDA_R_32F and CUDA_R_64F
 # {attribute: (name, type)} of the descriptors that have attributes.
 ATTRIBUTES = {
@@ -43,7 +44,7 @@ class Library:
 
     def __init__(self, states, refused=()):
         self.states, self.refused = states, refused
-        self.things, self.calls = {}, []
+        self.descriptors, self.calls = {}, []
 
     def __getitem__(self, name):
         for kind, verb in itertools.product(("MatrixLayout", *ATTRIBUTES), ("Create", "Destroy", "SetAttribute")):
@@ -52,31 +53,32 @@ class Library:
         return getattr(self, name.removeprefix("cublasLt"))
 
     def Create(self, kind, result, *arguments):
-        result._obj.value = number = len(self.things) + 1
-        self.things[number] = SimpleNamespace(kind=kind, arguments=[value.value for value in arguments], attributes={})
+        result._obj.value = number = len(self.descriptors) + 1
+        values = [argument.value for argument in arguments]
+        self.descriptors[number] = SimpleNamespace(kind=kind, arguments=values, attributes={})
         return 0
 
-    def Destroy(self, kind, descriptor):
-        assert self.things.pop(descriptor.value).kind == kind
+    def Destroy(self, kind, pointer):
+        assert self.descriptors.pop(pointer.value).kind == kind
         return 0
 
-    def SetAttribute(self, kind, descriptor, attribute, value, size):
+    def SetAttribute(self, kind, pointer, attribute, value, size):
         name, ctype = ATTRIBUTES[kind][attribute.value]
         assert size.value == ctypes.sizeof(ctype)
-        self.thing(kind, descriptor).attributes[name] = value_at(value, ctype)
+        self.descriptor_of(kind, pointer).attributes[name] = value_at(value, ctype)
         return 0
 
-    def thing(self, kind, descriptor):
-        """A descriptor that exists and is of this kind."""
-        assert self.things[descriptor.value].kind == kind
-        return self.things[descriptor.value]
+    def descriptor_of(self, kind, pointer):
+        """The descriptor at a pointer, which must exist and be of this kind."""
+        assert self.descriptors[pointer.value].kind == kind
+        return self.descriptors[pointer.value]
 
     def shapes(self, operation, layouts):
         """Check that the matrices of an operation fit; returns the type and whether a and b are transposed."""
-        attributes = self.thing("MatmulDesc", operation).attributes
+        attributes = self.descriptor_of("MatmulDesc", operation).attributes
         transposed = attributes["transposed a"], attributes["transposed b"]
-        kinds, *sides = zip(*(self.thing("MatrixLayout", layout).arguments for layout in layouts), strict=True)
-        (scale_kind,) = {self.thing("MatmulDesc", operation).arguments[1], *kinds}
+        kinds, *sides = zip(*(self.descriptor_of("MatrixLayout", layout).arguments for layout in layouts), strict=True)
+        (scale_kind,) = {self.descriptor_of("MatmulDesc", operation).arguments[1], *kinds}
         rows, columns, leading = sides
         assert all(row <= lead for row, lead in zip(rows, leading, strict=True))
         (a, b, c, d), flips = zip(rows, columns, strict=True), transposed
@@ -88,7 +90,7 @@ class Library:
         *layouts, preference, max_count, results, count = arguments
         assert handle.value == HANDLE
         self.shapes(operation, layouts)
-        self.preference = self.thing("MatmulPreference", preference).attributes
+        self.preference = self.descriptor_of("MatmulPreference", preference).attributes
         proposals = [*self.states.items()][: max_count.value]
         for result, (algorithm, state) in zip(results, proposals, strict=False):
             result.algorithm[7], result.state = algorithm, state
@@ -117,7 +119,7 @@ class Library:
 
     def matrix(self, pointer, layout):
         """A column-major matrix at an address."""
-        kind, rows, columns, leading = self.thing("MatrixLayout", layout).arguments
+        kind, rows, columns, leading = self.descriptor_of("MatrixLayout", layout).arguments
         elements = (CTYPES[kind] * (leading * columns)).from_address(pointer.value)
         return np.ctypeslib.as_array(elements).reshape(columns, leading)[:, :rows].T
 
@@ -131,7 +133,7 @@ def aligned(shape, dtype):
 
 
 @pytest.fixture
-def use(monkeypatch):
+def replace_library(monkeypatch):
     """A function that replaces cuBLASLt by a Library, and the GPU's clock by seconds, {algorithm: [seconds, ...]}."""
 
     def replace(library, seconds=None):
@@ -169,9 +171,9 @@ def is_right(problem, round, precision):
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("form", FORMS)
-def test_products_are_right_at_odd_shapes_and_inputs_stay(use, form, dtype):
+def test_products_are_right_at_odd_shapes_and_inputs_stay(replace_library, form, dtype):
     for m, n, k in itertools.product(SIDES, repeat=3):
-        library = use(Library({1: 0}))
+        library = replace_library(Library({1: 0}))
         problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
         run = variant.setup(problem)
         for round in range(gemm.rounds(problem.sizes)):
@@ -184,21 +186,21 @@ def test_products_are_right_at_odd_shapes_and_inputs_stay(use, form, dtype):
         assert library.preference["workspace"] == 32 * 2**20
 
 
-@pytest.mark.parametrize(("c_is", "expected"), [("missing", 0), ("another", 1), ("the result", 1)])
-def test_an_addend_may_be_missing_or_the_result(use, c_is, expected):
-    use(Library({1: 0}))
+@pytest.mark.parametrize(("c_is", "times_added"), [("missing", 0), ("another", 1), ("the result", 1)])
+def test_an_addend_may_be_missing_or_the_result(replace_library, c_is, times_added):
+    replace_library(Library({1: 0}))
     a, b, d = (aligned(shape, "float32") for shape in ((17, 5), (5, 3), (17, 3)))
     other = aligned((17, 3), "float32")
     a[...], b[...], d[...], other[...] = 1, 2, 100, 100
     c = {"missing": None, "another": other, "the result": d}[c_is]
     (run,) = cublas_lt.products(b, a, c, d, (False, False), "default", aligned((1024,), "uint8"), 10)
     run()
-    assert np.array_equal(d, np.full((17, 3), 10 + 100 * expected))
+    assert np.array_equal(d, np.full((17, 3), 10 + 100 * times_added))
     assert np.array_equal(other, np.full((17, 3), 100))
 
 
-def test_alignments_are_those_of_the_arrays(use):
-    library = use(Library({1: 0}))
+def test_alignments_are_those_of_the_arrays(replace_library):
+    library = replace_library(Library({1: 0}))
     arrays = [aligned((9,), "float32")[start:][:6].reshape(2, 3) for start in (1, 2)]
     square, result = aligned((3, 3), "float32"), aligned((2, 3), "float32")
     cublas_lt.products(square, arrays[0], arrays[1], result, (False, False), "default", aligned((8,), "uint8"), 10)
@@ -214,16 +216,17 @@ def test_alignments_are_those_of_the_arrays(use):
         ("float32", "tf32", [77, 0]),
     ],
 )
-def test_the_arithmetic_is_that_of_the_tuning(use, dtype, arithmetic, expected):
-    library = use(Library({1: 0}))
+def test_the_arithmetic_is_that_of_the_tuning(replace_library, dtype, arithmetic, expected):
+    library = replace_library(Library({1: 0}))
     run = variant.setup(problem_of(m=3, n=2, k=5, dtype=dtype), math=arithmetic)
-    assert [thing.arguments for thing in library.things.values() if thing.kind == "MatmulDesc"] == [expected]
+    operations = [descriptor for descriptor in library.descriptors.values() if descriptor.kind == "MatmulDesc"]
+    assert [operation.arguments for operation in operations] == [expected]
     del run
 
 
-def test_the_lowest_median_decides_and_what_fails_is_skipped(use):
+def test_the_lowest_median_decides_and_what_fails_is_skipped(replace_library):
     seconds = {2: [1.0, 1.0, 9.0, 9.0, 9.0], 3: [3.0, 3.0, 3.0, 3.0, 90.0], 5: [4.0]}
-    library = use(Library({1: INVALID, 2: 0, 3: 0, 4: 0, 5: 0}, refused=[4]), seconds)
+    library = replace_library(Library({1: INVALID, 2: 0, 3: 0, 4: 0, 5: 0}, refused=[4]), seconds)
     problem = problem_of(m=3, n=2, k=5)
     run = variant.setup(problem)
     assert library.calls == [2, 3, 4, 5] + [2, 3, 5] * variant.RUNS
@@ -234,8 +237,8 @@ def test_the_lowest_median_decides_and_what_fails_is_skipped(use):
     assert is_right(problem, 0, "float64")
 
 
-def test_at_most_ten_algorithms_are_measured(use):
-    library = use(Library(dict.fromkeys(range(1, 20), 0)))
+def test_at_most_ten_algorithms_are_measured(replace_library):
+    library = replace_library(Library(dict.fromkeys(range(1, 20), 0)))
     variant.setup(problem_of(m=3, n=2, k=5))
     assert set(library.calls) == set(range(1, 11))
 
@@ -248,18 +251,19 @@ def test_at_most_ten_algorithms_are_measured(use):
         ({1: 0, 2: 0}, [1, 2], "None of the 2 algorithms .* refuses cublasLtMatmul with status 15"),
     ],
 )
-def test_without_an_algorithm_there_is_an_error(use, states, refused, words):
-    use(Library(states, refused))
+def test_without_an_algorithm_there_is_an_error(replace_library, states, refused, words):
+    replace_library(Library(states, refused))
     with pytest.raises(LadderError, match=words):
         variant.setup(problem_of(m=3, n=2, k=5))
 
 
-def test_descriptors_live_as_long_as_the_product(use):
-    library = use(Library({1: 0, 2: 0}))
+def test_descriptors_live_as_long_as_the_product(replace_library):
+    library = replace_library(Library({1: 0, 2: 0}))
     run = variant.setup(problem_of(m=3, n=2, k=5))
-    assert sorted(thing.kind for thing in library.things.values()) == ["MatmulDesc"] + ["MatrixLayout"] * 4
+    kinds = sorted(descriptor.kind for descriptor in library.descriptors.values())
+    assert kinds == ["MatmulDesc"] + ["MatrixLayout"] * 4
     del run
-    assert library.things == {}
+    assert library.descriptors == {}
 
 
 @pytest.mark.gpu

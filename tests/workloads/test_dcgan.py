@@ -107,9 +107,9 @@ def test_operations_are_those_that_the_earlier_study_counts():
 
 @pytest.mark.parametrize("channels", [8, pytest.param(64, marks=pytest.mark.slow)])
 def test_random_networks_hide_nothing(channels):
-    parts = layout.arrays(network.random_network(channels, 1), channels)
+    arrays = layout.arrays(network.random_network(channels, 1), channels)
     for index in range(4):
-        beta, gamma, mean, variance = (parts[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
+        beta, gamma, mean, variance = (arrays[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
         assert np.abs(beta).min() > 0.25
         assert gamma.min() > 1.3
         assert variance.min() > 0.1
@@ -262,7 +262,7 @@ TENSOR_CORES = {"first": "cuda_implicit_mma", "last": "cuda_window_mma"}
 COLUMNS = {"epilogue": "separate", "product": "cuda_columns"}
 COPY_ENGINE = {"first": "cuda_implicit_tma", "last": "cuda_window_mma"}
 # The tunings that are also tested with 512 channels.
-LARGER = ("partial last batch", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
+LARGE_TUNINGS = ("partial last batch", "2 + 2", "im2col, 4 + 0", "added up", "TF32", "float16")
 CUDA_TUNINGS = {
     "one image at a time": {"batch": 1},
     "partial last batch": {"batch": 16, "epilogue": "separate"},
@@ -333,15 +333,17 @@ def test_layers_take_the_generators_product_in_emulation(monkeypatch, epilogue):
 @pytest.mark.slow
 @emulator.needs_compiler
 @pytest.mark.parametrize("images", [1, 199])
-@pytest.mark.parametrize(("math", "kind"), [("tf32", np.float32), ("bfloat16", np.uint16)])
-def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, kind, images):
+@pytest.mark.parametrize(("math", "dtype"), [("tf32", np.float32), ("bfloat16", np.uint16)])
+def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math, dtype, images):
     """With 199 images, the first of three blocks uses a buffer twice. Values after the last latent must not matter."""
     for name, stand_in in {"kernel": emulated_kernel(), "multiprocessors": lambda: 1}.items():
         monkeypatch.setattr(cuda, name, stand_in)
     monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)
-    normal = np.random.default_rng(1).standard_normal
-    latents, weights, bias = (normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128))
-    out = np.full((images + 1, 4, 4, 8), 7, kind)
+    standard_normal = np.random.default_rng(1).standard_normal
+    latents, weights, bias = (
+        standard_normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128)
+    )
+    out = np.full((images + 1, 4, 4, 8), 7, dtype)
     gpu.Operations(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
     product = round_to_tf32(latents[:images]).astype(np.float64) @ round_to_tf32(weights)
     values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
@@ -403,7 +405,7 @@ def test_every_tuning_is_right_on_a_gpu(name, images, channels):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", [*LARGER, "by the copy engine, in a graph", "TF32 by the copy engine"])
+@pytest.mark.parametrize("name", [*LARGE_TUNINGS, "by the copy engine, in a graph", "TF32 by the copy engine"])
 def test_larger_networks_are_right_on_a_gpu(name):
     assert is_right_on_gpu("cuda", sizes_of(101, 512), CUDA_TUNINGS[name])
 
@@ -447,9 +449,9 @@ def test_a_graph_without_pinned_memory_is_refused():
 @pytest.mark.parametrize(("images", "batch"), [(1, 1), (17, 16), (33, 1280), (101, 16), (2624, 1280), (5248, 640)])
 def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
     groups = batches.tapered_groups(images, batch)
-    parts = [part for group in groups for part in group]
-    assert [number for part in parts for number in range(images)[part]] == list(range(images))
-    lengths = [batches.length(part) for part in parts]
+    slices = [batch_slice for group in groups for batch_slice in group]
+    assert [number for batch_slice in slices for number in range(images)[batch_slice]] == list(range(images))
+    lengths = [batches.length(batch_slice) for batch_slice in slices]
     assert max(batches.length(batches.group_images(group)) for group in groups) <= batch
     assert lengths[-1] <= max(batch // 8, batches.TILE)
 
@@ -458,9 +460,9 @@ def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
 def test_tapered_batches_hide_all_copies_but_the_last(images, batch):
     """By a model in which kernels take 1 second for an image, and the link takes 1 - IDLE_SHARE seconds."""
     copies_end = kernels_end = 0
-    for part in itertools.chain(*batches.tapered_groups(images, batch)):
-        kernels_end += part.stop - part.start
-        copies_end = max(copies_end, kernels_end) + (1 - batches.IDLE_SHARE) * (part.stop - part.start)
+    for batch_slice in itertools.chain(*batches.tapered_groups(images, batch)):
+        kernels_end += batch_slice.stop - batch_slice.start
+        copies_end = max(copies_end, kernels_end) + (1 - batches.IDLE_SHARE) * (batch_slice.stop - batch_slice.start)
     assert copies_end - images < batch / 2
 
 

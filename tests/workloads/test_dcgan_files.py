@@ -260,9 +260,9 @@ def test_times_are_those_of_the_tuning_of_the_verb(tmp_path):
     sizes = gpu_counts.drop_key(complete("dcgan", {"images": 1, "channels": 512}), "images")
     times = gpu_counts.published_times("dcgan", sizes, variant, tuning, "NVIDIA H200", tmp_path)
     assert set(times) == {1, 2, 4}
-    seconds, start = times[1][5248]
+    seconds, cold_start = times[1][5248]
     assert seconds == pytest.approx(2 * times[2][5248][0], rel=0.02)
-    assert start > seconds
+    assert cold_start > seconds
     for other in (
         (sizes, variant, tuning | {"batch": 7}, "NVIDIA H200"),
         (sizes, variant, tuning, "NVIDIA A100"),

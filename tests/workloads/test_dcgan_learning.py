@@ -33,7 +33,7 @@ def learning():
         yield learning
 
 
-def random_file(path):
+def write_random_network(path):
     """Write a network of full size and return its numbers, none below 0, because variances are among them."""
     numbers = np.abs(np.random.default_rng(3).standard_normal(layout.count(512), np.float32))
     numbers.astype("<f4").tofile(path)
@@ -53,8 +53,8 @@ def test_the_exported_network_is_the_generator(learning):
     latents = network.latents(1)
     with torch.no_grad():
         expected = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
-    parts = layout.arrays(values.astype(np.float64), CHANNELS)
-    pictures = exact.generate(parts, latents.astype(np.float64), exact.ExactArithmetic())
+    arrays = layout.arrays(values.astype(np.float64), CHANNELS)
+    pictures = exact.generate(arrays, latents.astype(np.float64), exact.ExactArithmetic())
     assert np.abs(pictures).max() > 0.3
     assert np.abs(pictures - expected).max() < 1e-12
     assert not (values.view(np.uint32) & 0x1FFF).any(), "more than 11 significant bits"
@@ -67,13 +67,13 @@ def test_statistics_are_those_of_the_rounded_weights(learning):
     torch.manual_seed(2)
     generator, latents = learning.Generator(8), torch.randn(64, 100)
     generator.calibrate(latents)
-    parts = layout.arrays(generator.network(8).astype(np.float64), 8)
-    values = exact.project(parts, latents.double().numpy(), exact.ExactArithmetic())
+    arrays = layout.arrays(generator.network(8).astype(np.float64), 8)
+    values = exact.project(arrays, latents.double().numpy(), exact.ExactArithmetic())
     for index in range(4):
-        assert np.allclose(parts[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
-        assert np.allclose(parts[f"bn{index}_variance"], values.var((0, 1, 2)), rtol=1e-3)
+        assert np.allclose(arrays[f"bn{index}_mean"], values.mean((0, 1, 2)), rtol=1e-3, atol=1e-5)
+        assert np.allclose(arrays[f"bn{index}_variance"], values.var((0, 1, 2)), rtol=1e-3)
         values = exact.transposed_convolution(
-            parts, index + 1, exact.normalise(parts, index, values, exact.ExactArithmetic()), exact.ExactArithmetic()
+            arrays, index + 1, exact.normalise(arrays, index, values, exact.ExactArithmetic()), exact.ExactArithmetic()
         )
 
 
@@ -113,13 +113,13 @@ def test_a_training_returns_a_network(learning, digits, capsys):
 
 
 @needs_torch
-@pytest.mark.parametrize("faulty", ["one picture", "not a number"])
-def test_a_collapsed_generator_is_refused(learning, digits, faulty, monkeypatch):
+@pytest.mark.parametrize("fault", ["one picture", "not a number"])
+def test_a_collapsed_generator_is_refused(learning, digits, fault, monkeypatch):
     import torch
 
     monkeypatch.setattr(learning, "MIN_SPREAD", 0.5)
     pictures = learning.colour_digits(torch.from_numpy(digits[1][:16]))
-    value = 0.3 if faulty == "one picture" else torch.nan
+    value = 0.3 if fault == "one picture" else torch.nan
     learning.require_variety(lambda latents: pictures, None, pictures)
     with pytest.raises(LadderError, match="collapsed"):
         learning.require_variety(lambda latents: torch.full_like(pictures, value), None, pictures)
@@ -153,7 +153,7 @@ def test_trained_weights_are_an_artefact_of_one_size():
 
 
 def test_cases_read_the_trained_network(tmp_path):
-    numbers = random_file(tmp_path / "learned.bin")
+    numbers = write_random_network(tmp_path / "learned.bin")
     data = datasets.load(dcgan, tmp_path / "learned.bin")
     assert (data == numbers).all()
     problem = problem_of(workloads.complete("dcgan", {"images": 2, "channels": 512}))
@@ -182,7 +182,7 @@ def test_the_reference_draws_with_the_trained_network():
     ],
 )
 def test_a_broken_network_is_refused(tmp_path, change, words):
-    random_file(path := tmp_path / "learned.bin")
+    write_random_network(path := tmp_path / "learned.bin")
     change(path)
     with pytest.raises(LadderError, match=words):
         datasets.load(dcgan, path)

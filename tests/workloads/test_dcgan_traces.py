@@ -68,11 +68,12 @@ def spans_of(run_trace):
     return spans
 
 
-HIDDEN = {"compute": [(0, 4), (4, 8), (8, 9)], "copy": [(4, 6), (8, 10), (10, 10.5)]}
-AFTER = {"compute": [(0, 4), (6, 10), (12, 13)], "copy": [(4, 6), (10, 12), (13, 13.5)]}
+# {lane: [(start, end), ...]} in seconds, of nine images in batches of four, for each value of the tuning `copies`.
+HIDDEN_COPIES = {"compute": [(0, 4), (4, 8), (8, 9)], "copy": [(4, 6), (8, 10), (10, 10.5)]}
+COPIES_AFTER = {"compute": [(0, 4), (6, 10), (12, 13)], "copy": [(4, 6), (10, 12), (13, 13.5)]}
 
 
-@pytest.mark.parametrize(("copies", "expected"), [("hidden", HIDDEN), ("after", AFTER)])
+@pytest.mark.parametrize(("copies", "expected"), [("hidden", HIDDEN_COPIES), ("after", COPIES_AFTER)])
 @pytest.mark.parametrize("memory", ["pinned", "staged", "pageable"])
 def test_copies_overlap_the_next_batch_or_precede_it(gpus, memory, copies, expected):
     problem = problem_of(9)
@@ -96,10 +97,10 @@ def test_each_stream_has_a_lane_and_copies_share_one(gpus):
 def test_each_of_several_gpus_has_its_own_lanes(gpus, images):
     problem = problem_of(images)
     spans = spans_of(home.setup(problem, gpus=2, batch=4).trace)
-    share = images // 2
+    images_of_first = images // 2
     assert list(spans) == [f"card {number} {lane}" for number in range(2) for lane in ("compute", "copy")]
     compute = [spans[f"card {number} compute"] for number in range(2)]  # one thread may have run both
-    assert [lane[-1][1] - lane[0][0] for lane in compute] == [share, images - share]
+    assert [lane[-1][1] - lane[0][0] for lane in compute] == [images_of_first, images - images_of_first]
     assert (problem.pictures == 2 * problem.latents).all()
 
 

@@ -23,7 +23,7 @@ from ladder.workloads.descent import loop, system, trajectory
 
 HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("descent")  # one worker, so that Numba compiles once
-COUNTS = (1, 2, 17, 65, 512, 1000)
+N_VALUES = (1, 2, 17, 65, 512, 1000)
 DTYPES = ("float64", "float32")
 ALGORITHMS = descent.SIZES["algorithm"]
 ITERATIVE = ALGORITHMS[:3]
@@ -33,9 +33,9 @@ SOLVES = (
     {"kappa": 10.0, "iterations": 12, "start": "worst"},
     {"kappa": 100.0, "iterations": 9, "start": "random", "scaling": "rows"},
 )
-BY_DEVICE = {"host": [], "cuda": []}
+VARIANTS_BY_DEVICE = {"host": [], "cuda": []}
 for name in workloads.variants("descent"):
-    BY_DEVICE[workloads.constants("descent", name)["DEVICE"]].append(name)
+    VARIANTS_BY_DEVICE[workloads.constants("descent", name)["DEVICE"]].append(name)
 
 
 def sizes_of(**sizes):
@@ -45,11 +45,11 @@ def sizes_of(**sizes):
 def problem_of(round=0, **sizes):
     """A filled and poisoned problem."""
     problem = make_problem(descent, Case("descent", "numpy_loop", sizes_of(**sizes), {"threads": 2}), HOST)
-    write(problem, round)
+    refill(problem, round)
     return problem
 
 
-def write(problem, round):
+def refill(problem, round):
     """Write the inputs of a round, and poison the outputs."""
     descent.fill(problem.inputs, problem.sizes, round, None)
     descent.generate(problem, round)
@@ -82,9 +82,9 @@ def require_right(problem, round, label):
 def check_host_variants(**sizes):
     """Check every host variant: set up for the first round's system, it solves the second round's."""
     problem = problem_of(**sizes)
-    names = [variant for variant in BY_DEVICE["host"] if is_within_limits(variant, **sizes)]
+    names = [variant for variant in VARIANTS_BY_DEVICE["host"] if is_within_limits(variant, **sizes)]
     runs = {variant: workloads.load_variant("descent", variant).setup(problem, threads=2) for variant in names}
-    write(problem, round=1)
+    refill(problem, round=1)
     matrix, b = problem.matrix.copy(), problem.b.copy()
     for variant, run in runs.items():
         validation.poison(problem.outputs)
@@ -98,7 +98,7 @@ def check_host_variants(**sizes):
 @pytest.mark.parametrize("dtype", ["float64", pytest.param("float32", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_host_variant_is_right_and_keeps_its_inputs(algorithm, dtype):
-    for n, solve in itertools.product(COUNTS, SOLVES):
+    for n, solve in itertools.product(N_VALUES, SOLVES):
         check_host_variants(n=n, algorithm=algorithm, dtype=dtype, **solve)
 
 
@@ -270,8 +270,12 @@ def test_the_cost_counts_the_steps_of_the_solve():
     assert vars(descent.cost(sizes, {"steps": 7})) == {"flops": 1400, "bytes": 220, "precision": "float32"}
     assert descent.cost(sizes | {"algorithm": "direct"}, {"steps": 0}).flops == pytest.approx(1000 / 3)
     large = sizes_of(n=40_000, dtype="float32")
-    half = 2 * 40_000 * 40_001
-    assert [descent.cost(large, {"steps": steps}).bytes for steps in (0, 1, 7)] == [half, half, 7 * half]
+    half_bytes = 2 * 40_000 * 40_001
+    assert [descent.cost(large, {"steps": steps}).bytes for steps in (0, 1, 7)] == [
+        half_bytes,
+        half_bytes,
+        7 * half_bytes,
+    ]
 
 
 def solve_in_numpy(problem, dtype=None, product=np.matmul, **changes):
@@ -422,13 +426,13 @@ def test_sequential_sums_of_any_length_are_within_the_bound(algorithm):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("wrong", [1e-4, np.nan, np.inf])
-def test_a_wrong_x_of_a_factorisation_is_noticed(wrong, dtype):
+@pytest.mark.parametrize("relative_error", [1e-4, np.nan, np.inf])
+def test_a_wrong_x_of_a_factorisation_is_noticed(relative_error, dtype):
     for n, scaling in itertools.product((1, 17, 65), descent.SIZES["scaling"]):
         problem = problem_of(n=n, algorithm="direct", start="random", dtype=dtype, scaling=scaling)
         workloads.load_variant("descent", "scipy_cholesky").setup(problem, threads=1)()
         assert is_right(problem)
-        problem.x[-1] += wrong * np.abs(problem.x).max()
+        problem.x[-1] += relative_error * np.abs(problem.x).max()
         assert not is_right(problem)
         write_zeros(problem)
         assert not is_right(problem)
@@ -531,16 +535,16 @@ def test_the_calls_of_cublas_solve_the_system(monkeypatch, compiled_kernels, dty
     for algorithm, n, solve in itertools.product(ITERATIVE, (1, 17, 65), SOLVES):
         problem = problem_of(n=n, algorithm=algorithm, dtype=dtype, **solve)
         run = cublas.setup(problem, product=product, batch=batch)
-        write(problem, round=1)
+        refill(problem, round=1)
         run()
         require_right(problem, 1, (algorithm, n, solve))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [*COUNTS, 4097])
+@pytest.mark.parametrize("n", [*N_VALUES, 4097])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("variant", BY_DEVICE["cuda"])
+@pytest.mark.parametrize("variant", VARIANTS_BY_DEVICE["cuda"])
 def test_every_variant_for_a_gpu_is_right(variant, algorithm, n, dtype):
     for solve in SOLVES:
         sizes = {"n": n, "algorithm": algorithm, "dtype": dtype, **solve}

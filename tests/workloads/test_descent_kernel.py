@@ -23,10 +23,10 @@ pytestmark = pytest.mark.xdist_group("descent_kernels")  # one worker, so that i
 KERNELS = descent_kernel.SIZES["kernel"]
 DTYPES = ("float32", "float64")
 SIZES = (1, 2, 16, 17, 32, 65, 144, 512, 1000)
-CUDA = workloads.variants("descent_kernel")
-LOWER = {"float64": np.float32, "float32": np.float16}
-VECTORS = ("transpose", "scale", "vecdif", "vecsum")
-STUDY_GRIDS = ("init", "product", "reduction", *VECTORS)
+VARIANTS = workloads.variants("descent_kernel")
+LOWER_DTYPE = {"float64": np.float32, "float32": np.float16}
+VECTOR_KERNELS = ("transpose", "scale", "vecdif", "vecsum")
+STUDY_KERNELS = ("init", "product", "reduction", *VECTOR_KERNELS)
 
 
 def problem_of(kernel, n, dtype, device=HOST, round=0):
@@ -85,13 +85,13 @@ def test_every_wrong_element_is_noticed(kernel, dtype):
         write(problem, result(problem))
         assert is_right(problem), n
         for array in problem.outputs.values():
-            flat = array.reshape(-1)
-            for index in {0, flat.size // 2, flat.size - 1}:
-                right = flat[index]
-                for wrong in (right * 1.01 + 1e-3, -right or 1, np.nan, np.inf):
-                    flat[index] = wrong
+            elements = array.reshape(-1)
+            for index in {0, elements.size // 2, elements.size - 1}:
+                right_value = elements[index]
+                for wrong in (right_value * 1.01 + 1e-3, -right_value or 1, np.nan, np.inf):
+                    elements[index] = wrong
                     assert not is_right(problem), (n, index, wrong)
-                flat[index] = right
+                elements[index] = right_value
         assert is_right(problem)
 
 
@@ -139,7 +139,7 @@ def test_stale_and_low_precision_results_are_noticed(kernel, dtype):
         problem = problem_of(kernel, n, dtype)
         write(problem, result(problem_of(kernel, n, dtype, round=1)))
         assert not is_right(problem), n
-        write(problem, result(problem, LOWER[dtype]))
+        write(problem, result(problem, LOWER_DTYPE[dtype]))
         # What `hash` writes is exact in float32, but not in float16.
         assert is_right(problem) is (kernel == "hash" and dtype == "float64"), n
 
@@ -176,10 +176,10 @@ def test_elements_of_hash_are_uniform_and_uncorrelated():
     ],
 )
 def test_the_cost_is_the_true_traffic(kernel, flops, elements):
-    for dtype, size in (("float32", 4), ("float64", 8)):
+    for dtype, itemsize in (("float32", 4), ("float64", 8)):
         sizes = workloads.complete("descent_kernel", {"kernel": kernel, "n": 10, "dtype": dtype})
         cost = descent_kernel.cost(sizes)
-        assert (cost.flops, cost.bytes, cost.precision) == (flops, elements * size, dtype)
+        assert (cost.flops, cost.bytes, cost.precision) == (flops, elements * itemsize, dtype)
 
 
 @pytest.mark.parametrize("load", [4, 8, 12, 16])
@@ -217,14 +217,14 @@ def launch_on_host(device, kernel, n, dtype, variant, **tuning):
     return problem, all(np.isnan(guard).all() or guard.dtype.kind == "u" for guard in device.guards)
 
 
-@pytest.mark.parametrize("kernel", STUDY_GRIDS)
+@pytest.mark.parametrize("kernel", STUDY_KERNELS)
 @emulator.needs_compiler
 def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel):
     kernels = emulator.descent_kernels("cuda_version1", "float32")
     monkeypatch.setattr(cuda, "kernel", kernels.get)
     for n in (1, 2, 5, 17, 31, 32):
         problem, is_guarded = launch_on_host(emulator.device(), kernel, n, "float32", "cuda_version1")
-        assert kernels.launches[-1] == (kernel, (n,), (1,) if kernel in VECTORS else (n,))
+        assert kernels.launches[-1] == (kernel, (n,), (1,) if kernel in VECTOR_KERNELS else (n,))
         assert is_right(problem, round=1), n
         assert is_guarded, n
 
@@ -234,7 +234,7 @@ def test_a_block_per_row_is_right_and_writes_nothing_beyond(monkeypatch, kernel)
 @emulator.needs_compiler
 def test_a_linear_index_is_right_at_every_edge_and_writes_nothing_beyond(monkeypatch, kernel, dtype, load):
     monkeypatch.setattr(cuda, "kernel", emulator.descent_kernels("cuda_version2", dtype, load=load).get)
-    launches = ["right", *["study"] * (kernel in STUDY_GRIDS)]
+    launches = ["right", *["study"] * (kernel in STUDY_KERNELS)]
     longer_rows = {"gemv": (130,), "dot": (130, 450)}.get(kernel, ())  # in which both warps of a block have elements
     for n, launch in itertools.product((1, 17, 48, 65, *longer_rows), launches):
         tuning = {"block": 64, "load": load, "launch": launch}
@@ -256,8 +256,8 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
     assert grids("reduction", "right") == [(9, 64), (3, 64), (1, 64)]
     assert grids("reduction", "study") == [(64, 9), (64, 3), (64, 1)]
     # The study launched <<<block, blocks>>> with n * n threads, but with n for scale and vecdif.
-    study = {kernel: grids(kernel, "study") for kernel in STUDY_GRIDS if kernel != "reduction"}
-    assert study == {kernel: [(64, 1 if kernel in ("scale", "vecdif") else 36)] for kernel in study}
+    study_grids = {kernel: grids(kernel, "study") for kernel in STUDY_KERNELS if kernel != "reduction"}
+    assert study_grids == {kernel: [(64, 1 if kernel in ("scale", "vecdif") else 36)] for kernel in study_grids}
     assert grids("vecsum", "right") == [(1, 64)]
     assert grids("gemv", "right") == [(48, 64)]
     assert grids("dot", "right") == [(1, 64)]
@@ -354,7 +354,7 @@ TUNINGS = [
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("variant", CUDA)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
     for kernel, tuning in itertools.product(KERNELS, TUNINGS if variant == "cuda_version2" else [{}]):
         case = kernel_cases.case("descent_kernel", variant, tuning, kernel=kernel, n=n, dtype=dtype)
@@ -365,7 +365,7 @@ def test_every_kernel_is_right_on_a_gpu(variant, n, dtype):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kernel", STUDY_GRIDS)
+@pytest.mark.parametrize("kernel", STUDY_KERNELS)
 def test_launches_of_the_earlier_study_are_right_on_a_gpu(kernel, dtype):
     for n, block, load in [(1, 32, 4), (17, 32, 4), (144, 32, 12), (256, 512, 4), (512, 512, 8)]:
         tuning = {"block": block, "load": load, "launch": "study"}

@@ -54,7 +54,7 @@ def array_of(values):
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def compile_kernels(tmp_path_factory):
     """The emulated kernels of a tiling, compiled once, after `changes`, pairs of a text in the source and a new one."""
 
     @functools.cache
@@ -79,7 +79,7 @@ def compiled(tmp_path_factory):
 
 
 @pytest.fixture
-def multiply(compiled, monkeypatch):
+def multiply(compile_kernels, monkeypatch):
     """multiply(index, form, a, b, out, c, split=None, changes=()) by the kernels of a tiling."""
 
     def encode(address, element_type, shape, strides, box):
@@ -101,7 +101,7 @@ def multiply(compiled, monkeypatch):
         monkeypatch.setattr(cuda, name, function)
 
     def run(index, form, a, b, out, c, split=None, changes=()):
-        monkeypatch.setattr(cuda, "kernel", compiled(index, changes).get)
+        monkeypatch.setattr(cuda, "kernel", compile_kernels(index, changes).get)
         variant, tiling = TILINGS[index]
         if split is not None:
             plan = persistent.Plan(split[0], split[1], 0)
@@ -112,7 +112,7 @@ def multiply(compiled, monkeypatch):
 
 
 def is_right(multiply, index, form, shape, addend, split=None, shifted=0, changes=()):
-    """Whether a product of whole numbers is exact."""
+    """Whether a product of whole numbers is exact; each operand begins after `shifted` elements of an aligned array."""
     (m, n, k), generator = shape, np.random.default_rng(sum(shape))
     a, b, c = (generator.integers(-9, 10, sides).astype(np.float32) for sides in ((m, k), (k, n), (m, n)))
     stored = a.T if form == "tn" else a, b.T if form == "nt" else b

@@ -14,7 +14,7 @@ from ladder.workloads.gemm import cuda_skinny
 pytestmark = [pytest.mark.xdist_group("emulated skinny"), emulator.needs_compiler]
 GUARD = 1024  # elements behind each array that a kernel writes
 TILING = {"short": 4, "unroll": 2}
-NAMES = ("gemm_across", "gemm_along", "gemm_outer", "add")
+KERNEL_NAMES = ("gemm_across", "gemm_along", "gemm_outer", "add")
 # Form, m, n, k, and the kernels that are launched.
 PRODUCTS = [
     ("nn", 3, 140, 150, ["gemm_across", "add"]),
@@ -38,7 +38,7 @@ def kernels(tmp_path_factory):
         folder = tmp_path_factory.mktemp("skinny")
         source = binaries.source_of("gemm", "cuda_skinny")
         (folder / source.name).write_text(source.read_text().replace(old, new) if old else source.read_text())
-        macros = emulator.kernel_macros(NAMES, 100_000) | {"SOURCE": f'"{folder / source.name}"'}
+        macros = emulator.kernel_macros(KERNEL_NAMES, 100_000) | {"SOURCE": f'"{folder / source.name}"'}
         return emulator.Kernels(folder, "listed_kernels.cpp", "gemm", "cuda_skinny", dtype, macros, **TILING)
 
     return compile_kernels
@@ -71,15 +71,15 @@ def multiply(kernels, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize(("form", "m", "n", "k", "launched"), PRODUCTS)
-def test_products_with_a_short_side_are_right(multiply, form, m, n, k, launched):
-    assert multiply(form, m, n, k) == (launched, True)
+@pytest.mark.parametrize(("form", "m", "n", "k", "kernel_names"), PRODUCTS)
+def test_products_with_a_short_side_are_right(multiply, form, m, n, k, kernel_names):
+    assert multiply(form, m, n, k) == (kernel_names, True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("form", "m", "n", "k", "launched"), PRODUCTS)
-def test_products_are_right_in_float64(multiply, form, m, n, k, launched):
-    assert multiply(form, m, n, k, "float64") == (launched, True)
+@pytest.mark.parametrize(("form", "m", "n", "k", "kernel_names"), PRODUCTS)
+def test_products_are_right_in_float64(multiply, form, m, n, k, kernel_names):
+    assert multiply(form, m, n, k, "float64") == (kernel_names, True)
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from ladder.records.case import Case
 from ladder.workloads import fma
 
 DTYPES = ("float64", "float32")
-WIDER = {"float32": np.float64, "float64": np.longdouble}
+WIDER_DTYPE = {"float32": np.float64, "float64": np.longdouble}
 LENGTHS = (1, 2, 17, 1000, 8192)
 
 
 def recurrence(sizes, start, steps):
     """The values after `steps` steps, each computed in a wider type and rounded, almost as by a fused multiply-add."""
-    a, b = map(WIDER[sizes["dtype"]], fma.factors(sizes))
+    a, b = map(WIDER_DTYPE[sizes["dtype"]], fma.factors(sizes))
     x = start
     for _ in range(steps):
         x = (a * x + b).astype(start.dtype)
@@ -38,7 +38,7 @@ def passes(length, dtype, change=lambda sizes, x, out: out):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("length", LENGTHS)
-def test_every_end_is_checked(length, dtype):
+def test_every_end_value_is_checked(length, dtype):
     assert passes(length, dtype)
     for index in (0, 64):
         for wrong in (0, 0.5, np.nan):
@@ -49,8 +49,8 @@ def test_every_end_is_checked(length, dtype):
 @pytest.mark.parametrize("length", LENGTHS[2:])
 def test_missing_steps_are_noticed(length, dtype):
     """One step in float64, one percent of the steps in float32."""
-    fewer = length - (1 if dtype == "float64" else max(1, length // 100))
-    assert not passes(length, dtype, lambda sizes, x, out: recurrence(sizes, x, fewer))
+    fewer_steps = length - (1 if dtype == "float64" else max(1, length // 100))
+    assert not passes(length, dtype, lambda sizes, x, out: recurrence(sizes, x, fewer_steps))
     assert not passes(length, dtype, lambda sizes, x, out: x)
     assert not passes(length, dtype, lambda sizes, x, out: np.ones_like(x))
 
@@ -72,8 +72,8 @@ def test_rounds_differ_and_steps_are_counted():
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_the_kernel_is_right_in_emulation_and_writes_nothing_beyond(monkeypatch, tmp_path, dtype):
     tuning = {"block": 32, "chains": 3}
-    named = emulator.kernel_macros(["recurrence"])
-    kernels = emulator.Kernels(tmp_path, "listed_kernels.cpp", "fma", "cuda", dtype, named, **tuning)
+    macros = emulator.kernel_macros(["recurrence"])
+    kernels = emulator.Kernels(tmp_path, "listed_kernels.cpp", "fma", "cuda", dtype, macros, **tuning)
     monkeypatch.setattr(cuda, "kernel", kernels.get)
     for elements, length in ((1, 1), (65, 171), (290, 17)):  # 170 steps are done without a branch
         sizes = workloads.complete("fma", {"elements": elements, "length": length, "dtype": dtype})

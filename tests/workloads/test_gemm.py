@@ -27,10 +27,10 @@ NEEDS = {"c_openmp": [NEEDS_GCC], "pytorch": [NEEDS_TORCH]}
 VARIANTS = ("openmp", "interchanged", "tiled", "blas", "c_openmp", "pytorch")
 SUBSCRIPTS = {"nn": "ik,kj->ij", "tn": "ki,kj->ij", "nt": "ik,jk->ij"}
 # So large that m n k exceeds `gemm.MAX_FULL_CHECK_FMAS` and rows are sampled.
-BIG = {"m": 301, "n": 257, "k": 263}
+BIG_SIZES = {"m": 301, "n": 257, "k": 263}
 
 
-def combinations(variants, forms):
+def marked_combinations(variants, forms):
     """Each variant in each form and dtype; one dtype of each variant and form, alternately, is for the slow tests."""
     parameters = []
     for variant, form, dtype in itertools.product(variants, forms, DTYPES):
@@ -70,7 +70,7 @@ def is_right(problem, round=0):
     return all(check.passed for check in checks_of(problem, round).values())
 
 
-@pytest.mark.parametrize(("variant", "form", "dtype"), combinations(VARIANTS, FORMS))
+@pytest.mark.parametrize(("variant", "form", "dtype"), marked_combinations(VARIANTS, FORMS))
 def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
     module = workloads.load_variant("gemm", variant)
     for m, n, k in SHAPES:
@@ -87,7 +87,7 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, form, dtype):
             assert emulator.are_intact(problem.device.guards), "memory behind an array was written"
 
 
-@pytest.mark.parametrize(("variant", "form", "dtype"), combinations(VARIANTS[:4], ["nt"]))
+@pytest.mark.parametrize(("variant", "form", "dtype"), marked_combinations(VARIANTS[:4], ["nt"]))
 def test_a_product_of_the_form_nt_may_lack_the_addend(variant, form, dtype):
     multiply = workloads.load_variant("gemm", variant).product(form)
     for m, n, k in SHAPES:
@@ -111,10 +111,10 @@ def test_pytorch_copies_no_operand_and_the_form_nt_may_lack_the_addend(form, dty
             problem.c = problem.inputs["c"] = addend
             validation.poison(problem.outputs)
             run = workloads.load_variant("gemm", "pytorch").setup(problem, threads=1)
-            with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
+            with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
                 run()
             assert is_right(problem), (m, n, k, addend is None)
-            calls = profiled.key_averages()
+            calls = profiler.key_averages()
             assert sum(call.count for call in calls if call.key == "aten::copy_") == (addend is not None)
             assert all(call.self_cpu_memory_usage == 0 for call in calls)
 
@@ -174,7 +174,7 @@ def test_a_matrix_with_more_columns_than_pixels_is_refused():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_bound_notices_an_error_of_one_percent(form, dtype):
-    for m, n, k in [*SHAPES, tuple(BIG.values())]:
+    for m, n, k in [*SHAPES, tuple(BIG_SIZES.values())]:
         problem = problem_of(form=form, m=m, n=n, k=k, dtype=dtype)
         a, b = problem.a, problem.b
         np.matmul(a.T if form == "tn" else a, b.T if form == "nt" else b, out=problem.out)
@@ -190,7 +190,7 @@ def test_the_bound_notices_an_error_of_one_percent(form, dtype):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_lower_precision_is_noticed(form, dtype):
     lower = {"float64": np.float32, "float32": np.float16}[dtype]
-    for sizes in ({"m": 17, "n": 65, "k": 33}, BIG):
+    for sizes in ({"m": 17, "n": 65, "k": 33}, BIG_SIZES):
         problem = problem_of(form=form, dtype=dtype, **sizes)
         solve(problem)
         assert is_right(problem)
@@ -205,14 +205,14 @@ def round_to_bits(x, bits):
     return np.ldexp(np.round(fraction * 2.0**bits), exponent - bits)
 
 
-def split(x):
+def sum_of_tf32_parts(x):
     """The float32 operand that two parts of TF32 represent."""
     return round_to_bits(x, 11) + round_to_bits(x - round_to_bits(x, 11), 11)
 
 
-# The operand that each precision represents.
-OPERANDS = {
-    "tf32x3": split,
+# {precision: a function from an operand to the operand that the precision represents}.
+ROUNDED_OPERANDS = {
+    "tf32x3": sum_of_tf32_parts,
     "float16": lambda x: round_to_bits(x, 11),
     "tf32": lambda x: round_to_bits(x, 11),
     "bfloat16": lambda x: round_to_bits(x, 8),
@@ -220,33 +220,40 @@ OPERANDS = {
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (65, 17, 1), (17, 33, 65)], ids=str)
-@pytest.mark.parametrize("checked", ["float32", *OPERANDS])
-@pytest.mark.parametrize("computed", OPERANDS)
-def test_a_precision_is_within_its_own_bound_and_beyond_that_of_a_higher_one(computed, checked, shape):
+@pytest.mark.parametrize("checked_precision", ["float32", *ROUNDED_OPERANDS])
+@pytest.mark.parametrize("operand_precision", ROUNDED_OPERANDS)
+def test_a_precision_is_within_its_own_bound_and_beyond_that_of_a_higher_one(
+    operand_precision, checked_precision, shape
+):
     """float16 and TF32 keep equally many bits of numbers near 1, two parts of TF32 nearly as many as float32."""
     bits = {"float32": 24, "tf32x3": 22, "float16": 11, "tf32": 11, "bfloat16": 8}
     m, n, k = shape
     problem = problem_of(m=m, n=n, k=k, dtype="float32")
-    a, b = (OPERANDS[computed](array.astype(np.float64)) for array in (problem.a, problem.b))
+    a, b = (ROUNDED_OPERANDS[operand_precision](array.astype(np.float64)) for array in (problem.a, problem.b))
     problem.out[...] = a @ b
-    checks, _ = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, checked)
-    passed = all(check.passed for check in checks)
-    if bits[computed] >= bits[checked]:
-        assert passed
-    elif bits[computed] < 12 and m > 1:  # the error of a single element may be small by chance
-        assert not passed
+    checks, _ = gemm.check(problem.sizes, problem.inputs, problem.outputs, 0, None, None, checked_precision)
+    has_passed = all(check.passed for check in checks)
+    if bits[operand_precision] >= bits[checked_precision]:
+        assert has_passed
+    elif bits[operand_precision] < 12 and m > 1:  # the error of a single element may be small by chance
+        assert not has_passed
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_one_wrong_element_of_a_big_product_is_noticed_anywhere(form):
-    problem = problem_of(form=form, **BIG)
+    problem = problem_of(form=form, **BIG_SIZES)
     solve(problem)
-    kinds = "product", "rows projected", "columns projected"
-    assert set(checks_of(problem)) == {*kinds, *(f"{kind}, random signs" for kind in kinds)}
+    check_names = "product", "rows projected", "columns projected"
+    assert set(checks_of(problem)) == {*check_names, *(f"{name}, random signs" for name in check_names)}
     assert is_right(problem)
-    sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
-    outside = next(row for row in range(BIG["m"]) if row not in sampled)
-    for row, column in [(0, 0), (BIG["m"] - 1, BIG["n"] - 1), (outside, 0), (outside, BIG["n"] - 1)]:
+    sampled = set(gemm.sampled_rows(BIG_SIZES["m"], problem.sizes["seed"]))
+    unsampled_row = next(row for row in range(BIG_SIZES["m"]) if row not in sampled)
+    for row, column in [
+        (0, 0),
+        (BIG_SIZES["m"] - 1, BIG_SIZES["n"] - 1),
+        (unsampled_row, 0),
+        (unsampled_row, BIG_SIZES["n"] - 1),
+    ]:
         right = problem.out[row, column]
         for wrong in (right + 1e-6, np.nan, np.inf):
             problem.out[row, column] = wrong
@@ -268,7 +275,7 @@ def test_sums_of_whole_numbers_are_exact_in_every_order_and_nothing_else_passes(
         problem.out[...] = sum(order, np.zeros_like(problem.out))
         assert set(checks_of(problem, round=1)) == {"product, whole numbers"}
         assert is_right(problem, round=1)
-    for operands in OPERANDS.values():
+    for operands in ROUNDED_OPERANDS.values():
         assert np.array_equal(operands(a.astype(np.float64)), a)
     right = problem.out[16, 4]
     problem.out[16, 4] = np.nextafter(right, np.inf, dtype=dtype)
@@ -276,26 +283,29 @@ def test_sums_of_whole_numbers_are_exact_in_every_order_and_nothing_else_passes(
 
 
 def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_anywhere():
-    problem = problem_of(1, form="nn", **BIG)
+    problem = problem_of(1, form="nn", **BIG_SIZES)
     solve(problem)
     assert is_right(problem, round=1)
-    sampled = set(gemm.sampled_rows(BIG["m"], problem.sizes["seed"]))
-    row = next(row for row in range(BIG["m"]) if row not in sampled)
-    right, unit = problem.out[row, -1], 4.0 ** -validation.integer_bits(BIG["k"] + 1, problem.sizes["dtype"])
+    sampled = set(gemm.sampled_rows(BIG_SIZES["m"], problem.sizes["seed"]))
+    unsampled_row = next(row for row in range(BIG_SIZES["m"]) if row not in sampled)
+    right, unit = (
+        problem.out[unsampled_row, -1],
+        4.0 ** -validation.integer_bits(BIG_SIZES["k"] + 1, problem.sizes["dtype"]),
+    )
     for wrong, names in (
         (np.nextafter(right, np.inf), {"whole numbers"}),
         (right + unit, {"rows projected, whole numbers", "columns projected, whole numbers"}),
     ):
-        problem.out[row, -1] = wrong
+        problem.out[unsampled_row, -1] = wrong
         assert names <= {name for name, check in checks_of(problem, round=1).items() if not check.passed}
 
 
 def test_errors_that_cancel_in_a_row_are_noticed():
     """Exchanging two elements of a row doesn't change the sum of the row."""
-    problem = problem_of(form="nn", **BIG)
+    problem = problem_of(form="nn", **BIG_SIZES)
     out = solve(problem)
-    outside = next(row for row in range(BIG["m"]) if row not in gemm.sampled_rows(BIG["m"], 1))
-    out[outside, [3, 200]] = out[outside, [200, 3]]
+    unsampled_row = next(row for row in range(BIG_SIZES["m"]) if row not in gemm.sampled_rows(BIG_SIZES["m"], 1))
+    out[unsampled_row, [3, 200]] = out[unsampled_row, [200, 3]]
     assert not is_right(problem)
 
 
@@ -336,6 +346,6 @@ def test_a_bound_of_zero_requires_an_exact_result():
 def test_the_cost_counts_every_operand_once():
     for form, (m, n, k) in itertools.product(FORMS, SHAPES):
         sizes = workloads.complete("gemm", {"form": form, "m": m, "n": n, "k": k, "dtype": "float32"})
-        addend = form == "nt"
-        assert gemm.cost(sizes).flops == 2 * m * n * k + addend * m * n
-        assert gemm.cost(sizes).bytes == 4 * (m * k + k * n + m * n + addend * m * n)
+        has_addend = form == "nt"
+        assert gemm.cost(sizes).flops == 2 * m * n * k + has_addend * m * n
+        assert gemm.cost(sizes).bytes == 4 * (m * k + k * n + m * n + has_addend * m * n)

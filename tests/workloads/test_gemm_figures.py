@@ -41,14 +41,14 @@ def test_the_roofline_has_the_matrix_vector_product_at_a_quarter_flop_per_byte()
 
 @pytest.mark.slow
 def test_a_gpu_without_measured_products_has_no_roofline():
-    inputs, gpu = tables("gemm_roofline", MACHINES[:2]), f"{layout.mark_published(MACHINES[1])}, GPU"
-    assert gpu in " ".join(visible_texts(draw("gemm_roofline", inputs)))
+    inputs, gpu_label = tables("gemm_roofline", MACHINES[:2]), f"{layout.mark_published(MACHINES[1])}, GPU"
+    assert gpu_label in " ".join(visible_texts(draw("gemm_roofline", inputs)))
     for name in figures.module("gemm_roofline").EXPERIMENTS_BY_DEVICE["cuda"]:
         samples = inputs[name]["samples"]
         inputs[name]["samples"] = samples[samples["machine"] != MACHINES[1]]
     text = " ".join(visible_texts(draw("gemm_roofline", inputs)))
     assert layout.mark_published(MACHINES[1]) in text
-    assert gpu not in text
+    assert gpu_label not in text
 
 
 def test_every_tiling_has_a_row_and_every_form_a_column_of_the_heat_map():
@@ -67,7 +67,7 @@ def test_every_tiling_has_a_row_and_every_form_a_column_of_the_heat_map():
     assert [numbers.count(text) for text in ("1.00", "2.00", "4.00")] == [14, 14, 13]
 
 
-def measured(variant, precision, m, *seconds):
+def rows_of_case(variant, precision, m, *seconds):
     """The rows of a case of a product (m, 8, 8), with one sample per process."""
     case = {"machine": "here", "workload": "gemm", "variant": variant, "precision": precision, "phase": "total"}
     case |= {"form": "nn", "m": m, "n": 8, "k": 8, "dtype": "float64" if precision == "float64" else "float32"}
@@ -77,19 +77,19 @@ def measured(variant, precision, m, *seconds):
 
 def test_the_fastest_rung_of_a_shape_is_chosen_and_compared_by_other_processes():
     rows = [
-        *measured("cublas", "float64", 5, 6.0, 6.0),
-        *measured("cuda_mma", "float64", 5, 4.0, 2.0),  # the second process chooses it, the first one is compared
-        *measured("cuda_tma", "float64", 5, 1.0, 3.0),
-        *measured("cublas_lt", "float64", 5, 0.5, 0.5),  # a peer is no rung
-        *measured("cublas", "tf32", 7, 6.0, 6.0),
-        *measured("cuda_wgmma", "tf32", 7, 8.0, 8.0),
-        *measured("cuda_packed", "float32", 7, 3.0, 3.0),  # competes with TF32, too
-        *measured("cublas", "float32", 9, 6.0, 6.0),
-        *measured("cuda_wgmma", "tf32", 9, 1.0, 1.0),
+        *rows_of_case("cublas", "float64", 5, 6.0, 6.0),
+        *rows_of_case("cuda_mma", "float64", 5, 4.0, 2.0),  # the second process chooses it, the first one is compared
+        *rows_of_case("cuda_tma", "float64", 5, 1.0, 3.0),
+        *rows_of_case("cublas_lt", "float64", 5, 0.5, 0.5),  # a peer is no rung
+        *rows_of_case("cublas", "tf32", 7, 6.0, 6.0),
+        *rows_of_case("cuda_wgmma", "tf32", 7, 8.0, 8.0),
+        *rows_of_case("cuda_packed", "float32", 7, 3.0, 3.0),  # competes with TF32, too
+        *rows_of_case("cublas", "float32", 9, 6.0, 6.0),
+        *rows_of_case("cuda_wgmma", "tf32", 9, 1.0, 1.0),
     ]
     points = shapes.points_of(pd.DataFrame(rows).assign(method=lambda frame: frame["variant"]), "cublas")
-    chosen = points[["precision", "method", "flops", "ratio"]].itertuples(index=False, name=None)
-    assert [*chosen] == [("float64", "cuda_mma", 640, 1.5), ("tf32", "cuda_packed", 896, 2.0)]
+    rungs = points[["precision", "method", "flops", "ratio"]].itertuples(index=False, name=None)
+    assert [*rungs] == [("float64", "cuda_mma", 640, 1.5), ("tf32", "cuda_packed", 896, 2.0)]
 
 
 @pytest.mark.slow

@@ -22,10 +22,10 @@ from ladder.records.case import Case
 from ladder.workloads import gemv
 
 pytestmark = pytest.mark.xdist_group("gemv")  # its functions are compiled once
-COUNTS = (1, 2, 17, 1000, 4097)
-SHAPES = list(itertools.product(COUNTS, COUNTS))
-SMALL = [(n, m) for n, m in SHAPES if n * m <= 10**5]
-LARGE = [shape for shape in SHAPES if shape not in SMALL]
+EXTENTS = (1, 2, 17, 1000, 4097)
+SHAPES = list(itertools.product(EXTENTS, EXTENTS))
+SMALL_SHAPES = [(n, m) for n, m in SHAPES if n * m <= 10**5]
+LARGE_SHAPES = [shape for shape in SHAPES if shape not in SMALL_SHAPES]
 DTYPES = ("float64", "float32")
 NEEDS_GCC = pytest.mark.skipif(not shutil.which("gcc"), reason="requires gcc")
 NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="requires PyTorch: pip install torch")
@@ -40,7 +40,7 @@ NEEDS = {"c_openmp": [NEEDS_GCC], "pytorch": [NEEDS_TORCH]}
 VARIANTS = [pytest.param(name, marks=NEEDS.get(name, [])) for name in TUNINGS]
 MULTIPROCESSORS = 132  # of an H200
 EMULATED_KERNELS = ("cuda_naive", "cuda_coalesced", "cuda_shared")
-CUDA = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
+CUDA_VARIANTS = [name for name in workloads.variants("gemv") if workloads.constants("gemv", name)["DEVICE"] == "cuda"]
 
 
 def problem_of(n, m, dtype, variant="blas", round=0):
@@ -65,7 +65,9 @@ def is_right(problem, round=0):
     return check.passed
 
 
-@pytest.mark.parametrize("shapes", [SMALL, pytest.param(LARGE, marks=pytest.mark.slow)], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "shapes", [SMALL_SHAPES, pytest.param(LARGE_SHAPES, marks=pytest.mark.slow)], ids=["small", "large"]
+)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
@@ -88,9 +90,9 @@ def test_every_variant_is_right_and_leaves_its_inputs(variant, dtype, shapes):
 @pytest.mark.parametrize("count", [1, 2, 6, 7, 8, 100])
 def test_every_row_belongs_to_one_thread(count, threads):
     row_range = workloads.load_variant("gemv", "openmp").row_range
-    parts = [row_range(count, thread, threads) for thread in range(threads)]
-    assert [row for first, end in parts for row in range(first, end)] == list(range(count))
-    lengths = [end - first for first, end in parts]
+    ranges = [row_range(count, thread, threads) for thread in range(threads)]
+    assert [row for first, end in ranges for row in range(first, end)] == list(range(count))
+    lengths = [end - first for first, end in ranges]
     assert max(lengths) - min(lengths) <= 1
 
 
@@ -177,7 +179,7 @@ def solve_in_lower_precision(problem):
     "spoil", [drop_last_column, drop_last_row, solve_another_round, exchange_rows, solve_in_lower_precision]
 )
 def test_wrong_results_are_noticed(spoil, dtype):
-    for n, m in [*SMALL, (1000, 1000)]:
+    for n, m in [*SMALL_SHAPES, (1000, 1000)]:
         if spoil is exchange_rows and n == 1:
             continue
         problem = problem_of(n, m, dtype)
@@ -188,11 +190,11 @@ def test_wrong_results_are_noticed(spoil, dtype):
 
 
 def test_a_float32_product_in_a_float64_case_is_noticed():
-    for n, m in [*SMALL, (1000, 1000)]:
-        problem, lower = problem_of(n, m, "float64"), problem_of(n, m, "float32")
-        lower.matrix[...], lower.x[...] = problem.matrix, problem.x
-        workloads.load_variant("gemv", "openmp").setup(lower, threads=1)()
-        problem.y[...] = lower.y
+    for n, m in [*SMALL_SHAPES, (1000, 1000)]:
+        problem, float32_problem = problem_of(n, m, "float64"), problem_of(n, m, "float32")
+        float32_problem.matrix[...], float32_problem.x[...] = problem.matrix, problem.x
+        workloads.load_variant("gemv", "openmp").setup(float32_problem, threads=1)()
+        problem.y[...] = float32_problem.y
         assert not is_right(problem), (n, m)
 
 
@@ -287,11 +289,11 @@ def test_teams_add_up_all_elements_of_their_rows_and_none_beyond(tmp_path, team,
     split_cases = 0
     for n, m in [(1, 1), (1, 2), (5, 17), (7, 66), (2, 1200), (1, 2501), (3, 4098)]:
         matrix, x = integer_inputs(n, m)
-        for wide in [0] if m % 2 else [0, 1]:  # whether an access has two elements
-            groups, parts, columns = divide(n, m, 1 + wide, 1, **tiling)
+        for is_wide in [0] if m % 2 else [0, 1]:  # whether an access has two elements
+            groups, parts, columns = divide(n, m, 1 + is_wide, 1, **tiling)
             split_cases += parts > 1
             partial, y = np.full(n * parts + 8, np.nan), np.full(n + 8, np.nan)
-            kernels.emulate_parts(*pointers(matrix, x, partial, y), n, m, wide, groups, parts, columns)
+            kernels.emulate_parts(*pointers(matrix, x, partial, y), n, m, is_wide, groups, parts, columns)
             np.testing.assert_array_equal(y[:n], matrix @ x)
             np.testing.assert_array_equal(partial[: n * parts].reshape(n, parts).sum(axis=1), matrix @ x)
             assert np.isnan(y[n:]).all()
@@ -332,7 +334,7 @@ def solve_on_gpu(variant, tuning, **sizes):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("variant", CUDA)
+@pytest.mark.parametrize("variant", CUDA_VARIANTS)
 @pytest.mark.parametrize(("n", "m"), [*SHAPES, (3, 100_001), (100, 100_000)])
 def test_every_variant_for_a_gpu_is_right_at_odd_shapes(variant, dtype, n, m):
     problem, case = solve_on_gpu(variant, {}, n=n, m=m, dtype=dtype)
@@ -356,7 +358,7 @@ def test_split_columns_give_the_same_bits_in_every_run():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("variant", CUDA)
+@pytest.mark.parametrize("variant", CUDA_VARIANTS)
 def test_elements_beyond_the_range_of_32_bit_indices_are_read(variant):
     """A matrix of more than 2^31 elements, zero except at three corners."""
     cupy = cuda.load_cupy()
@@ -377,10 +379,10 @@ def test_elements_beyond_the_range_of_32_bit_indices_are_read(variant):
 def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n, m, slow_size):
     from ladder.workloads.gemv import cublas
 
-    parts = []
+    part_sizes = []
 
     def bound_call(matrix, x, y):
-        parts.append(matrix.size)
+        part_sizes.append(matrix.size)
         return lambda: np.matmul(matrix, x, out=y)
 
     for name, stand_in in [("bound_call", bound_call), ("SLOW_SIZE", slow_size), ("handle", lambda: None)]:
@@ -391,4 +393,4 @@ def test_cublas_gets_large_matrices_in_parts_below_its_slow_size(monkeypatch, n,
     cublas.product(matrix, x, y)()
     np.testing.assert_allclose(y, matrix @ x)
     # A row is never split.
-    assert all(size < slow_size or size == m for size in parts if size)
+    assert all(size < slow_size or size == m for size in part_sizes if size)

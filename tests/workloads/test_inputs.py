@@ -28,7 +28,11 @@ SIZES = {
     "tconv": {"images": 2, "h": 3, "c": 5, "k": 3},
 }
 # Inputs that a seed doesn't change, and those that a round doesn't.
-OF_THE_DATA = {"mlp": {"pixels", "labels", "b1", "b2"}, "backprop": {"dw1", "dw2"}, "pattern_input": {"path", "first"}}
+KEPT_BETWEEN_SEEDS = {
+    "mlp": {"pixels", "labels", "b1", "b2"},
+    "backprop": {"dw1", "dw2"},
+    "pattern_input": {"path", "first"},
+}
 KEPT_BETWEEN_ROUNDS = {
     "mlp": {"pixels", "labels", "w1", "b1", "w2", "b2"},
     "backprop": {"images", "targets", "w1", "dw1", "w2", "dw2"},
@@ -72,8 +76,8 @@ def test_inputs_follow_the_seed_and_every_element_is_written(digits_folder, work
         np.testing.assert_array_equal(array, repeated[name])
     if "seed" in workloads.load(workload).SIZES:
         (other,) = inputs_of(workload, digits_folder, seed=2)
-        same = {name for name, array in first.items() if np.array_equal(array, other[name])}
-        assert same == OF_THE_DATA.get(workload, set())
+        same_inputs = {name for name, array in first.items() if np.array_equal(array, other[name])}
+        assert same_inputs == KEPT_BETWEEN_SEEDS.get(workload, set())
 
 
 @pytest.mark.parametrize("workload", workloads.names())
@@ -82,15 +86,15 @@ def test_rounds_have_other_inputs(digits_folder, workload):
     first, *others = inputs_of(workload, digits_folder, rounds=workloads.load(workload).rounds(sizes_of(workload)))
     assert others
     for before, after in zip([first, *others], others, strict=False):
-        same = {name for name in first if np.array_equal(before[name], after[name])}
-        assert same == KEPT_BETWEEN_ROUNDS.get(workload, set())
+        same_inputs = {name for name in first if np.array_equal(before[name], after[name])}
+        assert same_inputs == KEPT_BETWEEN_ROUNDS.get(workload, set())
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_training_visits_its_images_in_an_order_of_the_seed(digits_folder, seed):
     orders = [inputs["order"] for inputs in inputs_of("mlp", digits_folder, rounds=3, seed=seed)]
-    places = [inputs["ranpat"] for inputs in inputs_of("backprop", digits_folder, rounds=3, seed=seed)]
-    for permutations, ascending in ((orders, np.arange(40)), (places, np.sort(places[0]))):
+    ranpats = [inputs["ranpat"] for inputs in inputs_of("backprop", digits_folder, rounds=3, seed=seed)]
+    for permutations, ascending in ((orders, np.arange(40)), (ranpats, np.sort(ranpats[0]))):
         assert all(np.array_equal(np.sort(permutation), ascending) for permutation in permutations)
         assert not any(np.array_equal(permutation, ascending) for permutation in permutations)
 
@@ -108,16 +112,16 @@ def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
         _, point = module.check(sizes, last, outputs, sizes["epochs"] - 1, relabeled, exact, sizes["dtype"])
         return point["accuracy"]
 
-    x, activate = data.test_images.reshape(-1, 784) / 255, lambda z: 1 / (1 + np.exp(-z))
+    pixels, activate = data.test_images.reshape(-1, 784) / 255, lambda z: 1 / (1 + np.exp(-z))
     if workload == "mlp":
-        logits = activate(x @ last["w1"] + last["b1"]) @ last["w2"] + last["b2"]
+        logits = activate(pixels @ last["w1"] + last["b1"]) @ last["w2"] + last["b2"]
     else:
-        logits = activate(x @ last["w1"][1:] + last["w1"][0]) @ last["w2"][1:] + last["w2"][0]
-    predicted = logits.argmax(axis=1)
-    assert accuracy(predicted) == 1.0
-    assert accuracy((predicted + 1) % 10) == 0.0
-    assert accuracy(np.where(np.arange(360) % 4 == 0, predicted, (predicted + 1) % 10)) == 0.25
-    assert accuracy(np.where(np.arange(360) < sizes["images"], predicted, (predicted + 1) % 10)) == 1.0
+        logits = activate(pixels @ last["w1"][1:] + last["w1"][0]) @ last["w2"][1:] + last["w2"][0]
+    predictions = logits.argmax(axis=1)
+    assert accuracy(predictions) == 1.0
+    assert accuracy((predictions + 1) % 10) == 0.0
+    assert accuracy(np.where(np.arange(360) % 4 == 0, predictions, (predictions + 1) % 10)) == 0.25
+    assert accuracy(np.where(np.arange(360) < sizes["images"], predictions, (predictions + 1) % 10)) == 1.0
 
 
 # FLOPs, and elements of the dtype and other bytes that are moved, counted by hand.
@@ -149,15 +153,16 @@ COSTS = [
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("workload", "sizes", "flops", "elements", "further_bytes"), COSTS)
 def test_the_cost_is_counted_by_hand(workload, sizes, flops, elements, further_bytes, dtype):
-    module, full = workloads.load(workload), sizes_of(workload, dtype=dtype, **sizes)
+    module, full_sizes = workloads.load(workload), sizes_of(workload, dtype=dtype, **sizes)
     facts = [{"steps": 3}] if module.FACTS else []
-    cost = module.cost(full, *facts)
+    cost = module.cost(full_sizes, *facts)
     assert (cost.flops, cost.bytes) == (pytest.approx(flops), elements * np.dtype(dtype).itemsize + further_bytes)
 
 
 @pytest.mark.parametrize(("pictures", "bytes"), [("float32", 4), ("uint8", 1)])
 def test_the_cost_of_pictures_is_counted_by_hand(pictures, bytes):
     cost = workloads.load("dcgan").cost(sizes_of("dcgan", images=2, channels=8, pictures=pictures))
+    # Of each layer: the pixels under the filter, summed over the outputs along one side, and the channels in and out.
     layers = [(17, 8, 4), (37, 4, 2), (77, 2, 1), (157, 1, 3)]
     assert cost.flops == 2 * 2 * (100 * 16 * 8 + sum(hits**2 * c * k for hits, c, k in layers))
     network = 100 * 128 + 128 + 4 * 8 + (800 + 5 * 4) + (200 + 5 * 2) + (50 + 5) + (75 + 3)

@@ -21,13 +21,13 @@ def gpu(monkeypatch):
 
 @pytest.mark.parametrize(("variant", "dtype"), TILINGS)
 def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dtype):
-    tilings = binaries.tiling_choices("gemm", variant, dtype)
-    area = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
+    tilings = binaries.choices("gemm", variant, dtype)
+    areas = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
     large = launch.fastest_tiling(tilings, 4096, 4096, 4096)
-    assert area[id(large)] == max(area.values())
+    assert areas[id(large)] == max(areas.values())
     assert large["splitk"] == 1
     small = launch.fastest_tiling(tilings, 100, 300, 784)
-    assert area[id(small)] < area[id(large)]
+    assert areas[id(small)] < areas[id(large)]
     assert small["splitk"] > 1
     assert launch.fastest_tiling(tilings, 784, 300, 60000)["splitk"] > 1
 

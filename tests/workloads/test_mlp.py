@@ -51,7 +51,7 @@ def compute_reference(digits):
     return compute_reference
 
 
-def complete(**changes):
+def sizes_of(**changes):
     return workloads.complete("mlp", SMALL | changes)
 
 
@@ -66,7 +66,7 @@ class Training:
         steps = workloads.load_variant("mlp", variant).setup(self.problem, **tuning)
         self.run = chain_steps(Steps.of(steps).run)
 
-    def epoch(self, round, run=None):
+    def run_epoch(self, round, run=None):
         mlp.fill(self.problem.inputs, self.sizes, round, self.digits)
         validation.poison(self.problem.outputs)
         (run or self.run)()
@@ -94,7 +94,7 @@ class Training:
 
 def assert_right(training, expected):
     for round in range(mlp.rounds(training.sizes)):
-        training.epoch(round)
+        training.run_epoch(round)
         assert training.failed_checks(round, expected) == set(), round
 
 
@@ -104,9 +104,9 @@ def assert_right(training, expected):
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 @pytest.mark.parametrize("widths", [(7, 3), (7, 5, 3), (5, 1, 7, 3), (1, 1)])
 def test_gradients_are_finite_differences(widths, activation):
-    draw = np.random.default_rng(1)
-    parameters = [(draw.normal(size=shape), draw.normal(size=shape[1])) for shape in itertools.pairwise(widths)]
-    x, labels = draw.random((6, widths[0])), draw.integers(0, widths[-1], 6)
+    rng = np.random.default_rng(1)
+    parameters = [(rng.normal(size=shape), rng.normal(size=shape[1])) for shape in itertools.pairwise(widths)]
+    x, labels = rng.random((6, widths[0])), rng.integers(0, widths[-1], 6)
     loss, gradients = reference.gradients(parameters, x, labels, activation)
     assert np.isfinite(loss)
     step = 1e-6
@@ -130,19 +130,19 @@ def test_the_loss_of_equal_logits_is_the_logarithm_of_the_classes():
 
 
 def test_orders_and_weights_follow_the_seed():
-    sizes, other = complete(), complete(seed=2)
+    sizes, other_sizes = sizes_of(), sizes_of(seed=2)
     assert sorted(reference.order(sizes, 0)) == list(range(130))
     assert not np.array_equal(reference.order(sizes, 0), reference.order(sizes, 1))
-    assert not np.array_equal(reference.order(sizes, 0), reference.order(other, 0))
-    layers = zip(reference.initial_parameters(sizes), reference.initial_parameters(other), strict=True)
-    for (weights, bias), (others, _) in layers:
+    assert not np.array_equal(reference.order(sizes, 0), reference.order(other_sizes, 0))
+    layers = zip(reference.initial_parameters(sizes), reference.initial_parameters(other_sizes), strict=True)
+    for (weights, bias), (other_weights, _) in layers:
         assert np.array_equal(weights, weights.astype(np.float32))
-        assert not np.array_equal(weights, others)
+        assert not np.array_equal(weights, other_weights)
         assert not bias.any()
 
 
 def test_the_reference_learns(compute_reference):
-    losses = compute_reference(complete())["loss"].mean(axis=1)
+    losses = compute_reference(sizes_of())["loss"].mean(axis=1)
     assert losses[-1] < losses[0] < np.log(10) * 1.2
 
 
@@ -152,10 +152,10 @@ def test_the_reference_learns(compute_reference):
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_one_step_is_the_reference_gradient(digits, product, activation):
-    sizes = complete(layers="784-13-5-10", images=40, batch=40, epochs=1, activation=activation)
+    sizes = sizes_of(layers="784-13-5-10", images=40, batch=40, epochs=1, activation=activation)
     training = Training(digits, sizes, product=product)
     before = reference.initial_parameters(sizes)
-    training.epoch(0)
+    training.run_epoch(0)
     order = reference.order(sizes, 0)
     x, labels = reference.scale_pixels(digits.train_images[order]), digits.train_labels[order]
     loss, gradients = reference.gradients(before, x, labels, activation)
@@ -175,7 +175,7 @@ def test_one_step_is_the_reference_gradient(digits, product, activation):
     ],
 )
 def test_trajectories_are_within_the_bound(digits, compute_reference, product, dtype):
-    sizes = complete(dtype=dtype)
+    sizes = sizes_of(dtype=dtype)
     assert sizes["images"] % sizes["batch"]
     assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
@@ -191,15 +191,15 @@ def test_trajectories_are_within_the_bound(digits, compute_reference, product, d
     ],
 )
 @pytest.mark.parametrize("product", [TILED, "blas"])
-def test_odd_trainings(digits, compute_reference, product, changes):
-    sizes = complete(**changes)
+def test_trainings_of_odd_sizes_are_right(digits, compute_reference, product, changes):
+    sizes = sizes_of(**changes)
     assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("product", [*PRODUCTS, "c_openmp"])
 def test_the_deep_network_of_the_claims_is_trained_right(digits, compute_reference, product):
-    sizes = complete(layers="784-1000-1000-1000-10", activation="relu", images=20, batch=20, epochs=1, rate=0.1)
+    sizes = sizes_of(layers="784-1000-1000-1000-10", activation="relu", images=20, batch=20, epochs=1, rate=0.1)
     assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
 
@@ -229,7 +229,7 @@ def batch_on_the_host(problem, multiply):
 
 
 @pytest.mark.parametrize("batch", [40, 130])
-def test_copies_take_every_batch_there_and_all_parameters_back(digits, compute_reference, batch, monkeypatch):
+def test_copies_take_every_batch_to_the_gpu_and_all_parameters_back(digits, compute_reference, batch, monkeypatch):
     """In batches of 40, the last of four is smaller; 130 images are one batch."""
     monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(Resident))
     monkeypatch.setattr(cuda, "capture", lambda run, stream: run)
@@ -237,7 +237,7 @@ def test_copies_take_every_batch_there_and_all_parameters_back(digits, compute_r
     monkeypatch.setattr(cuda, "synchronize", lambda: None)
     monkeypatch.setattr(cuda_copies, "epoch", batch_on_the_host)
     monkeypatch.setattr(products, "of", lambda product: None)
-    sizes = complete(batch=batch)
+    sizes = sizes_of(batch=batch)
     training = Training(digits, sizes, "cuda_copies", product="cublas")
     assert_right(training, compute_reference(sizes))
 
@@ -246,7 +246,7 @@ def test_copies_take_every_batch_there_and_all_parameters_back(digits, compute_r
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 @pytest.mark.parametrize("variant", PEERS)
 def test_peers_follow_the_same_trajectory(digits, compute_reference, variant, activation, dtype):
-    sizes = complete(dtype=dtype, activation=activation)
+    sizes = sizes_of(dtype=dtype, activation=activation)
     assert_right(Training(digits, sizes, variant), compute_reference(sizes))
 
 
@@ -257,24 +257,24 @@ def test_peers_follow_the_same_trajectory(digits, compute_reference, variant, ac
 )
 def test_the_compiled_peer_is_right_and_compiles_in_its_set_up(digits, compute_reference, changes, torch_compiler):
     """The last batch is smaller."""
-    sizes = complete(**changes)
+    sizes = sizes_of(**changes)
     training = Training(digits, sizes, "pytorch", compiled="on")
     with torch_compiler.set_stance("fail_on_recompile"):
         assert_right(training, compute_reference(sizes))
 
 
 def test_a_run_repeats_from_the_same_state(digits):
-    training = Training(digits, complete(), product="blas")
-    training.epoch(0)
+    training = Training(digits, sizes_of(), product="blas")
+    training.run_epoch(0)
     first = training.problem.loss.copy(), [weights.copy() for weights, _ in training.parameters()]
-    training.epoch(0)
+    training.run_epoch(0)
     assert np.array_equal(training.problem.loss, first[0])
     for (weights, _), expected in zip(training.parameters(), first[1], strict=True):
         assert np.array_equal(weights, expected)
 
 
 def test_every_epoch_has_the_same_images_in_another_order(digits):
-    sizes = complete()
+    sizes = sizes_of()
     problem = make_problem(mlp, Case("mlp", "host", sizes, {"threads": 1}), HOST)
     orders = []
     for round in range(mlp.rounds(sizes)):
@@ -293,11 +293,11 @@ def test_every_epoch_has_the_same_images_in_another_order(digits):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_skipped_last_batch_is_detected(digits, compute_reference, dtype):
-    sizes = complete(dtype=dtype)
+    sizes = sizes_of(dtype=dtype)
     training = Training(digits, sizes, product="blas")
     steps = workloads.load_variant("mlp", "host").setup(training.problem, product="blas", threads=1)
     steps_of_batch = len(steps) // mlp.steps(sizes)
-    training.epoch(0, chain_steps(steps[:-steps_of_batch]))
+    training.run_epoch(0, chain_steps(steps[:-steps_of_batch]))
     assert "loss" in training.failed_checks(0, compute_reference(sizes)), "its loss is unwritten"
     training.problem.loss[-1] = compute_reference(sizes)["loss"][0, -1]
     assert {"w1", "b1", "w2", "b2"} == training.failed_checks(0, compute_reference(sizes))
@@ -305,55 +305,55 @@ def test_a_skipped_last_batch_is_detected(digits, compute_reference, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_wrong_rate_is_detected(digits, compute_reference, dtype):
-    training = Training(digits, complete(rate=0.5 * 1.001, dtype=dtype), product="blas")
-    training.epoch(0)
-    assert {"w1", "w2", "loss"} <= training.failed_checks(0, compute_reference(complete(dtype=dtype)))
+    training = Training(digits, sizes_of(rate=0.5 * 1.001, dtype=dtype), product="blas")
+    training.run_epoch(0)
+    assert {"w1", "w2", "loss"} <= training.failed_checks(0, compute_reference(sizes_of(dtype=dtype)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_wrong_order_is_detected(digits, compute_reference, dtype):
-    sizes = complete(dtype=dtype)
+    sizes = sizes_of(dtype=dtype)
     training = Training(digits, sizes, product="blas")
 
     def in_file_order():
         training.problem.order[...] = np.arange(sizes["images"])
         training.run()
 
-    training.epoch(0, in_file_order)
+    training.run_epoch(0, in_file_order)
     assert {"w1", "w2", "loss"} <= training.failed_checks(0, compute_reference(sizes))
 
 
 def test_an_exchange_of_two_images_of_different_batches_is_detected(digits, compute_reference):
-    sizes = complete()
+    sizes = sizes_of()
     training = Training(digits, sizes, product="blas")
 
     def exchange():
         training.problem.order[[0, 60]] = training.problem.order[[60, 0]]
         training.run()
 
-    training.epoch(0, exchange)
+    training.run_epoch(0, exchange)
     assert "loss" in training.failed_checks(0, compute_reference(sizes))
 
 
 def test_training_in_float32_under_the_name_of_float64_is_detected(digits, compute_reference):
-    low, high = (
-        Training(digits, complete(dtype="float32"), product="blas"),
-        Training(digits, complete(), product="blas"),
+    float32_training, float64_training = (
+        Training(digits, sizes_of(dtype="float32"), product="blas"),
+        Training(digits, sizes_of(), product="blas"),
     )
-    low.epoch(0)
-    high.epoch(0)
-    assert high.failed_checks(0, compute_reference(complete())) == set()
-    for name, array in low.problem.inputs.items():
-        high.problem.inputs[name][...] = array
-    high.problem.loss[...] = low.problem.loss
-    assert {"w1", "w2", "loss"} <= high.failed_checks(0, compute_reference(complete()))
+    float32_training.run_epoch(0)
+    float64_training.run_epoch(0)
+    assert float64_training.failed_checks(0, compute_reference(sizes_of())) == set()
+    for name, array in float32_training.problem.inputs.items():
+        float64_training.problem.inputs[name][...] = array
+    float64_training.problem.loss[...] = float32_training.problem.loss
+    assert {"w1", "w2", "loss"} <= float64_training.failed_checks(0, compute_reference(sizes_of()))
 
 
 def test_a_forgotten_epoch_is_detected(digits, compute_reference):
-    training = Training(digits, complete(), product="blas")
-    training.epoch(0)
-    training.epoch(2)
-    assert {"w1", "w2", "loss"} <= training.failed_checks(1, compute_reference(complete()))
+    training = Training(digits, sizes_of(), product="blas")
+    training.run_epoch(0)
+    training.run_epoch(2)
+    assert {"w1", "w2", "loss"} <= training.failed_checks(1, compute_reference(sizes_of()))
 
 
 # Elementwise operations at their edges
@@ -415,15 +415,17 @@ def test_the_blas_runs_on_the_threads_of_numba(threads):
         "    assert np.allclose(out, np.einsum('ik,kj', a, b)), (m, n, k)\n"
     )
     environment = os.environ | HOST.environment(threads)
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "True", "SciPy's wheels have an OpenBLAS that accepts a callback"
+    process = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.strip() == "True", "SciPy's wheels have an OpenBLAS that accepts a callback"
 
 
 def test_the_cost_is_that_of_the_products():
-    sizes = complete(layers="784-13-10", images=130)
+    sizes = sizes_of(layers="784-13-10", images=130)
     assert mlp.cost(sizes).flops == 2 * 130 * (2 * 784 * 13 + 3 * 13 * 10)
-    assert mlp.cost(complete(dtype="float32")).bytes < mlp.cost(sizes).bytes
+    assert mlp.cost(sizes_of(dtype="float32")).bytes < mlp.cost(sizes).bytes
 
 
 @pytest.mark.parametrize(
@@ -445,7 +447,7 @@ def test_the_cost_is_that_of_the_products():
 )
 def test_invalid_trainings_are_refused(changes, sentence):
     with pytest.raises(LadderError) as error:
-        complete(**changes)
+        sizes_of(**changes)
     assert sentence in str(error.value)
 
 

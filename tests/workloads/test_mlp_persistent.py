@@ -20,7 +20,7 @@ from ladder.workloads import mlp
 from ladder.workloads.mlp import cuda_persistent, reference
 
 pytestmark = [pytest.mark.xdist_group("mlp_persistent"), emulator.needs_compiler]
-SHARED = 160_000  # bytes of a block's shared memory
+SHARED_BYTES = 160_000  # bytes of a block's shared memory
 SMALL = {"layers": "784-17-10", "images": 50, "batch": 20, "epochs": 2, "rate": 0.5, "source": "digits"}
 # Two warps: each has every second step of the first layer's products. A warp of the losses' sums has whole rows.
 DEFAULT_TILE = {"block": 64, "groups": 1}
@@ -39,7 +39,7 @@ def kernels(dtype, changes=(), **tile):
                     assert text.count(old) == 1, old
                     text = text.replace(old, new)
             (folder / path.name).write_text(text)
-        macros = {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": SHARED}
+        macros = {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": SHARED_BYTES}
         arguments = ("mlp.cpp", "mlp", "cuda_persistent", dtype, macros)
         return emulator.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
 
@@ -47,10 +47,12 @@ def kernels(dtype, changes=(), **tile):
 @pytest.fixture
 def gpu(monkeypatch):
     """A GPU of seven multiprocessors, on the CPU; tests may change its shared memory or its source."""
-    gpu = SimpleNamespace(shared=SHARED, at_once=7, changes=())
+    gpu = SimpleNamespace(shared_bytes=SHARED_BYTES, blocks_at_once=7, changes=())
     cupy = SimpleNamespace(
         array=np.array,
-        cuda=SimpleNamespace(Device=lambda: SimpleNamespace(attributes={"MaxSharedMemoryPerBlockOptin": gpu.shared})),
+        cuda=SimpleNamespace(
+            Device=lambda: SimpleNamespace(attributes={"MaxSharedMemoryPerBlockOptin": gpu.shared_bytes})
+        ),
     )
 
     def kernel(workload, variant, name, dtype, is_cooperative, **tile):
@@ -59,7 +61,7 @@ def gpu(monkeypatch):
 
     monkeypatch.setattr(cuda, "kernel", kernel)
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 7)
-    monkeypatch.setattr(cuda, "blocks_at_once", lambda kernel, block, shared: gpu.at_once)
+    monkeypatch.setattr(cuda, "blocks_at_once", lambda kernel, block, shared: gpu.blocks_at_once)
     monkeypatch.setattr(cuda_persistent, "load_cupy", lambda: cupy)
     monkeypatch.setattr(cuda_persistent, "addresses_of", lambda arrays: [array.ctypes.data for array in arrays])
     return gpu
@@ -78,7 +80,7 @@ def train(dtype="float32", tile=DEFAULT_TILE, device=None, **changes):
     problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
     staged = device.staging_arrays(problem.inputs)
     run = cuda_persistent.setup(problem, **tile)
-    references, failed = compute_reference(tuple(mlp.reference_sizes(sizes).items())), set()
+    references, failed_checks = compute_reference(tuple(mlp.reference_sizes(sizes).items())), set()
     for round in range(sizes["epochs"]):
         written = mlp.fill(staged, sizes, round, digits())
         device.upload({name: staged[name] for name in written}, {name: problem.inputs[name] for name in written})
@@ -89,9 +91,9 @@ def train(dtype="float32", tile=DEFAULT_TILE, device=None, **changes):
             for arrays in (problem.inputs, problem.outputs)
         )
         checks, _ = mlp.check(sizes, inputs, outputs, round, digits(), references, dtype)
-        failed |= {check.name for check in checks if not check.passed}
+        failed_checks |= {check.name for check in checks if not check.passed}
     assert emulator.are_intact(getattr(device, "guards", [])), "memory behind an array was written"
-    return failed, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
+    return failed_checks, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
 
 
 @pytest.mark.slow
@@ -136,12 +138,12 @@ def test_deep_networks_are_right(gpu, dtype, layers):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_batch_in_parts_is_right_and_results_are_the_same_to_the_last_bit(gpu, dtype):
     sizes = {"images": 100, "batch": 70, "epochs": 1}
-    failed, whole = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
+    failed_checks, results = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
     again = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
-    gpu.shared = 90_000
+    gpu.shared_bytes = 90_000
     in_parts = train(dtype, **sizes, tile=DEFAULT_TILE | {"block": 128})
-    assert failed == in_parts[0] == set()
-    assert again == (failed, whole)
+    assert failed_checks == in_parts[0] == set()
+    assert again == (failed_checks, results)
 
 
 FAULTS = {
@@ -180,13 +182,13 @@ def test_a_network_that_does_not_fit_is_refused(gpu, changes, tile, message):
 
 
 def test_a_share_beyond_the_shared_memory_is_refused(gpu):
-    gpu.shared = 20_000
+    gpu.shared_bytes = 20_000
     with pytest.raises(LadderError, match="bytes of shared memory in mlp/cuda_persistent, but the GPU has 20000"):
         train()
 
 
 def test_a_grid_that_does_not_run_at_once_is_refused(gpu):
-    gpu.at_once = 5
+    gpu.blocks_at_once = 5
     with pytest.raises(LadderError, match="6 blocks at once"):
         train()
 
@@ -197,6 +199,6 @@ def test_a_grid_that_does_not_run_at_once_is_refused(gpu):
 @pytest.mark.parametrize("batch", [1, 17, 100, 1000])
 def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(dtype, layers, batch):
     changes = {"layers": layers, "batch": batch, "images": min(1230, 40 * batch + 1)}
-    failed, results = train(dtype, {}, devices.load("cuda"), **changes)
-    assert failed == set()
+    failed_checks, results = train(dtype, {}, devices.load("cuda"), **changes)
+    assert failed_checks == set()
     assert train(dtype, {}, devices.load("cuda"), **changes)[1] == results

@@ -72,9 +72,10 @@ def test_every_chunk_is_checked(digits, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("fault", "rounds"), [(None, 0), ("always the first images", 1), ("last image skipped", 2), ("reciprocal", 2)]
+    ("fault", "failing_rounds"),
+    [(None, 0), ("always the first images", 1), ("last image skipped", 2), ("reciprocal", 2)],
 )
-def test_a_fault_is_detected(digits, fault, rounds):
+def test_a_fault_is_detected(digits, fault, failing_rounds):
     problem = problem_of(65)
 
     def run():
@@ -84,7 +85,7 @@ def test_a_fault_is_detected(digits, fault, rounds):
         if fault == "last image skipped":
             problem.out[-1] = np.nan
 
-    assert failure_count(problem, run, digits) == rounds
+    assert failure_count(problem, run, digits) == failing_rounds
 
 
 @pytest.mark.parametrize("fault", ["truncated", "missing"])

@@ -12,8 +12,8 @@ ITEMSIZES = {cuda_tma: 8, cuda_packed: 4, cuda_wgmma: 4}
 
 
 def plan(m, n, k, multiprocessors=132, stream_k=True, unaligned=ALIGNED, tiling=LARGE_TILING, variant=cuda_tma):
-    sizes = m, n, k, unaligned, multiprocessors, stream_k
-    return persistent.plan(variant.MODEL, ITEMSIZES[variant], *sizes, **tiling)
+    arguments = m, n, k, unaligned, multiprocessors, stream_k
+    return persistent.plan(variant.MODEL, ITEMSIZES[variant], *arguments, **tiling)
 
 
 def test_tiles_that_divide_evenly_among_the_blocks_are_not_split():
@@ -64,9 +64,9 @@ def test_elements_that_are_copied_singly_cost_more():
     assert costs[0] < costs[1]
 
 
-@pytest.mark.parametrize(("address", "columns", "aligned"), [(256, 2, True), (256, 3, False), (264, 2, False)])
-def test_rows_are_aligned_if_each_begins_at_a_multiple_of_16_bytes(address, columns, aligned):
-    assert persistent.is_aligned(address, columns, 8) is aligned
+@pytest.mark.parametrize(("address", "columns", "is_aligned"), [(256, 2, True), (256, 3, False), (264, 2, False)])
+def test_rows_are_aligned_if_each_begins_at_a_multiple_of_16_bytes(address, columns, is_aligned):
+    assert persistent.is_aligned(address, columns, 8) is is_aligned
     *_, stride = cuda_tma.tensor_maps(264, (5, 3), True, 64)
     assert stride == np.int32(3)
 

@@ -65,7 +65,7 @@ def run_rounding_up(run):
         mathematics.fesetround(ROUND_NEAREST)
 
 
-def product(openmp, threads):
+def make_product(openmp, threads):
     """A function that returns the result of a matrix-vector product."""
     generator = np.random.default_rng(1)
     matrix, x, y = generator.random((40, 64)), generator.random(64), np.empty(40)
@@ -80,7 +80,7 @@ def product(openmp, threads):
     return run
 
 
-def step(openmp, threads, loop):
+def make_loop(openmp, threads, loop):
     """A function that runs a loop of back-propagation and returns what the loops write, as one vector.
 
     These are `out`, `delta`, `dw` and the error, whichever loop runs; `patterns_atomic` without the error.
@@ -112,14 +112,14 @@ def step(openmp, threads, loop):
 def test_the_schedule_decides_who_does_an_iteration(openmp, loop):
     def results(threads, chunk):
         openmp.omp_set_schedule(STATIC, chunk)
-        return run_rounding_up(product(openmp, threads) if loop == "gemv" else step(openmp, threads, loop))
+        return run_rounding_up(make_product(openmp, threads) if loop == "gemv" else make_loop(openmp, threads, loop))
 
     single = results(1, 40)
     assert np.array_equal(results(2, 40), single)
     assert not np.array_equal(results(2, 1), single)
 
 
-READ = """
+PRINT_SCHEDULE = """
 import ctypes, sys
 library, kind, chunk = ctypes.CDLL(sys.argv[1]), ctypes.c_int(), ctypes.c_int()
 ctypes.CDLL("libgomp.so.1").omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
@@ -134,6 +134,6 @@ def test_a_worker_has_the_schedule_of_its_case(schedule, kind):
     library = libraries.ensure(case.workload, case.variant, libraries.slug(case.workload, case.variant, "float64", {}))
     variables = os.environ | environment.of_worker(case)
     process = subprocess.run(
-        [sys.executable, "-S", "-c", READ, library], env=variables, capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-c", PRINT_SCHEDULE, library], env=variables, capture_output=True, text=True, check=True
     )
     assert int(process.stdout) == kind

@@ -61,13 +61,13 @@ def test_cases_on_a_throttled_gpu_are_counted_each_once():
     throttled = [
         measurement.columns["throttled"] for measurement in cases.values() if "throttled" in measurement.columns
     ]
-    ask = text_functions("gemm")["gpu_cases"]
-    assert (ask(), ask(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
-    silent = made_up.study(
+    gpu_cases = text_functions("gemm")["gpu_cases"]
+    assert (gpu_cases(), gpu_cases(throttled=True)) == (num(len(throttled)), num(throttled.count(True)))
+    study_without_states = made_up.study(
         replace(measurement, columns={}) for measurement in made_chapters.measurements("gemm_gpu_float64")
     )
     with pytest.raises(chapter_study.NotMeasured):
-        text_functions("gemm", silent)["gpu_cases"](throttled=True)
+        text_functions("gemm", study_without_states)["gpu_cases"](throttled=True)
 
 
 # The training.
@@ -141,8 +141,8 @@ def test_ranks_of_one_node_say_nothing_of_several():
 
 def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
     study = chapter.study("gemv")
-    sent, staying = select("ship", "ranks"), select("resident", "ranks")
-    rows, phases = study.rows(sent), study.phases(sent)
+    ship, staying = select("ship", "ranks"), select("resident", "ranks")
+    rows, phases = study.rows(ship), study.phases(ship)
     assert list(chapter_study.phase_times_of_call(rows, phases)) == list(PHASES)
     assert chapter_study.phase_times_of_call(rows, phases.assign(seconds=2 * phases["seconds"])) == {}
     assert "scatter" not in chapter_study.phase_times_of_call(study.rows(staying), study.phases(staying))
@@ -150,12 +150,12 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
 
 @pytest.mark.slow
 def test_phases_beyond_the_call_are_not_drawn_and_lines_named_as_the_code_does():
-    shown = tables("gemv_phases")
-    sent = [axes for axes in draw("gemv_phases", shown).axes if "sent every time" in axes.get_title(loc="left")]
-    assert [bool(axes.patches) for axes in sent] == [True, True]
-    for frames in shown.values():
+    inputs = tables("gemv_phases")
+    ship_axes = [axes for axes in draw("gemv_phases", inputs).axes if "sent every time" in axes.get_title(loc="left")]
+    assert [bool(axes.patches) for axes in ship_axes] == [True, True]
+    for frames in inputs.values():
         frames["samples"].loc[frames["samples"]["phase"] != "total", "seconds"] *= 3
-    figure = draw("gemv_phases", shown)
+    figure = draw("gemv_phases", inputs)
     assert not any(patch.get_width() for axes in figure.axes for patch in axes.patches)
     scaling = {*visible_texts(draw("gemv_scaling", tables("gemv_scaling")))}
     assert {"openmp_bound, spread", "mpi, ship", "nccl_cublas, graph", "bandwidth"} <= scaling
@@ -187,8 +187,8 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
     samples = full_study("backprop").tables["backprop_openmp"]["samples"]
     fewer = samples.assign(threads=samples["threads"].where(samples["schedule"] != "static", 24))
     other = change_samples("backprop", "backprop_openmp", fewer)
-    remaining = measured_changes(chapter_study.study_of_chapter("backprop", other), "openmp")
-    assert [name for name, *_ in remaining] == ["error", "update", "update", "simd"]
+    changes = measured_changes(chapter_study.study_of_chapter("backprop", other), "openmp")
+    assert [name for name, *_ in changes] == ["error", "update", "update", "simd"]
     assert verdicts("backprop", other, "schedule") == {"schedule": "not tested"}
 
 
@@ -226,10 +226,10 @@ def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
 def test_without_a_common_tolerance_of_solves_there_are_no_steps_to_it():
     solves = full_study("descent").tables["descent_solution"]["samples"]
     mixed = solves.assign(tolerance=solves["tolerance"].where(solves["n"] > 512, 1e-3))
-    ask = text_functions("descent", change_samples("descent", "descent_solution", mixed))
+    functions = text_functions("descent", change_samples("descent", "descent_solution", mixed))
     for name, arguments in (("common_condition", ["tolerance"]), ("steps_of", ["cg", 10])):
         with pytest.raises(chapter_study.NotMeasured):
-            ask[name](*arguments)
+            functions[name](*arguments)
 
 
 @pytest.mark.slow
@@ -238,8 +238,8 @@ def test_solutions_are_named_where_they_end_and_a_crossing_is_explained_where_th
     solutions = {name: full_study("descent").tables[name] for name in descent_lines.SOLVE_EXPERIMENTS}
     explanation = "less than Cholesky from here on"
     figure = draw("descent_solution", solutions)
-    named = {label.get_text(): label.xy[0] for axes in figure.axes for label in axes.texts}
-    assert (named["blas"], named["scipy_cholesky"], named["cusolver"]) == (4096, 1, 1)  # of the panel's width
+    label_x = {label.get_text(): label.xy[0] for axes in figure.axes for label in axes.texts}
+    assert (label_x["blas"], label_x["scipy_cholesky"], label_x["cusolver"]) == (4096, 1, 1)  # of the panel's width
     assert {axes.get_xlabel() for axes in figure.axes} == {"n, κ = 100, tolerance 1e-4"}
     assert explanation in visible_texts(figure)
     frame = solutions["descent_direct"]["samples"]
@@ -259,10 +259,10 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
     slow = made_chapters.study(
         "dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1
     )
-    ask = text_functions("dcgan", slow)
-    assert ask["pay_off"]("ranks-then", 2).startswith("pay off at no measured number")
+    functions = text_functions("dcgan", slow)
+    assert functions["pay_off"]("ranks-then", 2).startswith("pay off at no measured number")
     with pytest.raises(chapter_study.NotMeasured):
-        ask["largest_gpu_count"]()
+        functions["largest_gpu_count"]()
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 
@@ -291,17 +291,17 @@ def test_timelines_are_of_every_machine_that_was_traced():
     study = chapter_study.study_of_chapter(
         "dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": selected}}, None)
     )
-    titled = study.traces(lines.SPLITS, splits.CALLS)
-    assert list(titled) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
-    assert {len(rows) for rows in titled.values()} == {1}  # of one process
+    timelines = study.traces(lines.SPLITS, splits.CALLS)
+    assert list(timelines) == ["a: 2 + 2", "b: 2 + 2", "b: 3 + 1", "b: 4 + 0"]
+    assert {len(rows) for rows in timelines.values()} == {1}  # of one process
 
 
 def test_the_timeline_is_of_the_chapters_gpu():
-    shown = {name: dict(full_study("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
-    shown[lines.STAGED] |= {"traces": trace_study(("a", made_up.MACHINE), timeline.CALLS.values())}
-    drawn = " ".join(visible_texts(draw("dcgan_timeline", shown)))
-    assert f"{made_up.MACHINE}: copies after each batch" in drawn
-    assert " a: copies" not in drawn
+    figure_tables = {name: dict(full_study("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
+    figure_tables[lines.STAGED] |= {"traces": trace_study(("a", made_up.MACHINE), timeline.CALLS.values())}
+    texts = " ".join(visible_texts(draw("dcgan_timeline", figure_tables)))
+    assert f"{made_up.MACHINE}: copies after each batch" in texts
+    assert " a: copies" not in texts
 
 
 def test_shares_of_a_rung_stand_in_the_order_of_their_colours():

@@ -17,11 +17,11 @@ from ladder.workloads import stream
 
 KERNELS = ("read", "copy", "triad")
 DTYPES = ("float64", "float32")
-LONG = stream.CHUNK_ELEMENTS + stream.BLOCK + 17  # checked in two parts, the second of two blocks
+LONG_LENGTH = stream.CHUNK_ELEMENTS + stream.BLOCK + 17  # checked in two parts, the second of two blocks
 LENGTHS = [1, 17, 65537, 131072]
 
 
-def run(kernel, elements, dtype):
+def solve(kernel, elements, dtype):
     """A problem that the variant `openmp` has solved; its output was NaN before."""
     sizes = workloads.complete("stream", {"kernel": kernel, "elements": elements, "dtype": dtype})
     problem = make_problem(stream, Case("stream", "openmp", sizes, {"threads": 1}), emulator.guarded_host())
@@ -42,7 +42,7 @@ def is_right(problem):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_odd_lengths_are_right_and_wrong_elements_noticed(kernel, dtype):
     for elements in LENGTHS:
-        problem = run(kernel, elements, dtype)
+        problem = solve(kernel, elements, dtype)
         assert is_right(problem), elements
         for index in (0, -1):
             right = problem.out[index]
@@ -54,14 +54,14 @@ def test_odd_lengths_are_right_and_wrong_elements_noticed(kernel, dtype):
 
 
 def test_a_dropped_tail_of_a_sum_is_noticed():
-    problem = run("read", 65537, "float64")
+    problem = solve("read", 65537, "float64")
     assert problem.out.shape == (2,)
     problem.out[0] -= problem.a[65535]
     assert not is_right(problem)
 
 
 def test_another_round_has_other_values():
-    first, second = run("triad", 17, "float64"), run("triad", 17, "float64")
+    first, second = solve("triad", 17, "float64"), solve("triad", 17, "float64")
     assert np.array_equal(first.a, second.a)
     stream.fill(second.inputs, second.sizes, 0, None)
     assert not (first.a == second.a).any()
@@ -77,7 +77,7 @@ def test_the_cost_counts_loads_and_stores(kernel, flops, bytes):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_part_is_right_and_checked(kernel):
     """Even an error as small as the rounding of float32 is noticed in every part."""
-    problem = run(kernel, LONG, "float64")
+    problem = solve(kernel, LONG_LENGTH, "float64")
     assert is_right(problem)
     for index in (stream.CHUNK_ELEMENTS // (stream.BLOCK if kernel == "read" else 1), -1):
         right = problem.out[index]
@@ -102,7 +102,7 @@ def kernels(dtype):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_gpu_kernels_are_right_in_emulation_and_write_nothing_beyond(monkeypatch, kernel, dtype):
     monkeypatch.setattr(cuda, "kernel", kernels(dtype).get)
-    sizes = workloads.complete("stream", {"kernel": kernel, "elements": LONG, "dtype": dtype})
+    sizes = workloads.complete("stream", {"kernel": kernel, "elements": LONG_LENGTH, "dtype": dtype})
     device = emulator.device()
     problem = make_problem(stream, Case("stream", "cuda", sizes, {"block": 32}), device)
     stream.fill(problem.inputs, sizes, 1, None)

@@ -31,27 +31,27 @@ def operands(form, m, n, k, dtype, seed=0):
     return [rng.uniform(-1, 1, shape).astype(dtype) for shape in shapes]
 
 
-def excess(form, a, b, c, out):
+def error_over_bound(form, a, b, c, out):
     """The largest error of an element as a multiple of its bound (K + 1)·u·(|A||B| + |C|); inf for NaN."""
-    wide = [x.astype(np.float64) for x in (a, b)]
+    float64_operands = [x.astype(np.float64) for x in (a, b)]
     unit_roundoff = np.finfo(out.dtype).eps / 2
-    exact = np.einsum(SUBSCRIPTS[form], *wide)
-    scale = np.einsum(SUBSCRIPTS[form], *map(np.abs, wide))
+    exact = np.einsum(SUBSCRIPTS[form], *float64_operands)
+    scale = np.einsum(SUBSCRIPTS[form], *map(np.abs, float64_operands))
     if c is not None:
         exact = exact + c
         scale = scale + np.abs(c)
-    inner = a.shape[0] if form == "tn" else a.shape[1]
+    depth = a.shape[0] if form == "tn" else a.shape[1]
     error = np.where(np.isfinite(out), np.abs(out - exact), np.inf)
-    return np.max(error / ((inner + 1) * unit_roundoff * scale))
+    return np.max(error / ((depth + 1) * unit_roundoff * scale))
 
 
-def check(form, m, n, k, dtype, addend=False):
+def check_product(form, m, n, k, dtype, addend=False):
     a, b, c = operands(form, m, n, k, dtype)
     c = c if addend else None
     before = [x.copy() for x in (a, b)]
     out = np.full((m, n), np.nan, dtype)
     tiled.product(form)(a, b, out, c)
-    assert excess(form, a, b, c, out) <= 1, (form, m, n, k, dtype, addend)
+    assert error_over_bound(form, a, b, c, out) <= 1, (form, m, n, k, dtype, addend)
     assert np.array_equal(a, before[0])
     assert np.array_equal(b, before[1])
 
@@ -59,9 +59,9 @@ def check(form, m, n, k, dtype, addend=False):
 @pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("form", FORMS)
-def test_odd_shapes(form, dtype):
+def test_odd_shapes_are_right(form, dtype):
     for m, n, k in itertools.product([1, 17, 65], repeat=3):
-        check(form, m, n, k, dtype)
+        check_product(form, m, n, k, dtype)
     for m, n, k in [
         (97, 101, 103),
         (100, 300, 784),
@@ -72,14 +72,14 @@ def test_odd_shapes(form, dtype):
         (7, 530, 300),
         (13, 700, 130),
     ]:
-        check(form, m, n, k, dtype)
+        check_product(form, m, n, k, dtype)
 
 
 @pytest.mark.usefixtures("placement")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_addend(dtype):
+def test_an_addend_is_added(dtype):
     for m, n, k in [(1, 1, 1), (17, 65, 1), (100, 784, 300), (65, 17, 1000)]:
-        check("nt", m, n, k, dtype, addend=True)
+        check_product("nt", m, n, k, dtype, addend=True)
 
 
 @pytest.mark.usefixtures("placement")
@@ -88,9 +88,9 @@ def test_every_edge_of_the_micro_tile(dtype):
     mr, nr = tiled.MR, tiled.NR_BYTES // np.dtype(dtype).itemsize
     for m in [*range(1, 2 * mr + 2)]:
         for n in [1, nr - 1, nr, nr + 1, 2 * nr - 1, 2 * nr, 2 * nr + 1]:
-            check("nn", m, n, 7, dtype)
+            check_product("nn", m, n, 7, dtype)
     for n in range(1, 2 * nr + 2):
-        check("tn", mr + 1, n, 3, dtype)
+        check_product("tn", mr + 1, n, 3, dtype)
 
 
 @pytest.mark.slow
@@ -101,10 +101,10 @@ def test_every_edge_of_the_micro_tile(dtype):
 def test_every_edge_of_the_cache_blocks(form, dtype, offset):
     kc = tiled.KC_BYTES // np.dtype(dtype).itemsize
     for blocks in (1, 2):
-        check(form, blocks * tiled.MC + offset, 9, 11, dtype)
-        check(form, 9, blocks * tiled.NC + offset, 11, dtype)
-        check(form, 9, 11, blocks * kc + offset, dtype, addend=form == "nt")
-    check(form, tiled.MC + offset, tiled.NC + offset, kc + offset, dtype)
+        check_product(form, blocks * tiled.MC + offset, 9, 11, dtype)
+        check_product(form, 9, blocks * tiled.NC + offset, 11, dtype)
+        check_product(form, 9, 11, blocks * kc + offset, dtype, addend=form == "nt")
+    check_product(form, tiled.MC + offset, tiled.NC + offset, kc + offset, dtype)
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_any_alignment_and_nothing_outside_out_is_written(form):
         memory = np.full(m * n + 2 * shift + 2, np.nan)
         out = memory[shift + 1 : shift + 1 + m * n].reshape(m, n)
         multiply(*shifted, out)
-        assert excess(form, a, b, None, out) <= 1
+        assert error_over_bound(form, a, b, None, out) <= 1
         assert np.isnan(memory[: shift + 1]).all()
         assert np.isnan(memory[shift + 1 + m * n :]).all()
 
@@ -136,21 +136,21 @@ def test_a_product_can_be_reused_for_other_shapes_and_dtypes():
         for addend in (None, c):
             out = np.full((m, n), np.nan, dtype)
             multiply(a, b, out, addend)
-            assert excess("nt", a, b, addend, out) <= 1
+            assert error_over_bound("nt", a, b, addend, out) <= 1
 
 
 def test_setup_runs_the_product_of_the_problem():
     a, b, c = operands("nt", 5, 6, 7, np.float64)
     problem = SimpleNamespace(sizes={"form": "nt"}, a=a, b=b, c=c, out=np.full((5, 6), np.nan))
     tiled.setup(problem, threads=1)()
-    assert excess("nt", a, b, c, problem.out) <= 1
+    assert error_over_bound("nt", a, b, c, problem.out) <= 1
 
 
 def test_the_bound_notices_a_dropped_term_and_a_lower_precision():
     a, b, _ = operands("nn", 30, 40, 50, np.float64)
-    assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b)) <= 1
-    assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a[:, :-1], b[:-1])) > 1
-    assert excess("nn", a, b, None, np.einsum("ik,kj->ij", a, b.astype(np.float32))) > 1
+    assert error_over_bound("nn", a, b, None, np.einsum("ik,kj->ij", a, b)) <= 1
+    assert error_over_bound("nn", a, b, None, np.einsum("ik,kj->ij", a[:, :-1], b[:-1])) > 1
+    assert error_over_bound("nn", a, b, None, np.einsum("ik,kj->ij", a, b.astype(np.float32))) > 1
 
 
 @pytest.mark.slow
@@ -158,9 +158,9 @@ def test_other_forms_layouts_and_dtypes_are_refused():
     with pytest.raises(KeyError):
         tiled.product("tt")
     a, b, out = (np.ones((4, 4)) for _ in range(3))
-    for bad in (a.T, a[:, ::2], a.astype(np.float32)):
+    for operand in (a.T, a[:, ::2], a.astype(np.float32)):
         with pytest.raises(numba.TypingError, match="C-contiguous arrays of one dtype"):
-            tiled.product("nn")(bad, b, out)
+            tiled.product("nn")(operand, b, out)
 
 
 @pytest.mark.parametrize("extent", [1, 7, 8, 9, 240, 241, 784, 1025])

@@ -1,9 +1,9 @@
 """Test that no variant ignores a tuning: several values of each tuning are read back from the variant's calls.
 
 The checks of results don't notice an ignored tuning, so a sweep over it would measure the same setting again and again.
-A variant runs on stand-ins (`call_log.py`), once per value, and OBSERVED says how the value shows in the log: in macros
+A variant runs on stand-ins (`call_log.py`), once per value, and EVIDENCE says how the value shows in the log: in macros
 and launches, in calls of libraries, or in variables of the worker. If possible, one of the values is the default; the
-logs of the others must differ from its log. Whoever adds a tuning adds an entry to OBSERVED.
+logs of the others must differ from its log. Whoever adds a tuning adds an entry to EVIDENCE.
 """
 
 import re
@@ -32,7 +32,7 @@ REQUIRED = {"threads": 2, "ranks": 2, "mode": "resident", "schedule": "static", 
 PRODUCTS = {"host": "blas", "cuda": "cublas", "offload": "cublas"}
 
 
-class Observed:
+class Evidence:
     """How the log shows each value of a tuning: by patterns that match a line or more, or (pattern, number of lines).
 
     `values` is {value: a pattern or a list of patterns}, or the values themselves with one `pattern`, in which a value
@@ -48,10 +48,10 @@ class Observed:
     def matches(self, value, lines):
         """Whether all patterns of a value match."""
         patterns = self.values[value] if isinstance(self.values[value], list) else [self.values[value]]
-        return all(matches(pattern, lines) for pattern in patterns)
+        return all(has_pattern(pattern, lines) for pattern in patterns)
 
 
-def matches(pattern, lines):
+def has_pattern(pattern, lines):
     """Whether a pattern matches at least one line, or (pattern, count) exactly `count` lines."""
     pattern, expected = pattern if isinstance(pattern, tuple) else (pattern, None)
     count = sum(bool(re.search(pattern, line)) for line in lines)
@@ -59,59 +59,59 @@ def matches(pattern, lines):
 
 
 def tiling(base, **values):
-    """{name: Observed} of a tiling's parts, each a macro; `base` has all parts, because a case sets all or none."""
-    return {name: Observed(options, rf",{name}=@[, ]", others=base) for name, options in values.items()}
+    """{name: Evidence} of a tiling's parts, each a macro; `base` has all parts, because a case sets all or none."""
+    return {name: Evidence(options, rf",{name}=@[, ]", others=base) for name, options in values.items()}
 
 
 def switch(pattern, off=None, **others):
-    """Observed for a tuning that is off or on: `pattern` matches only if it is on, `off` only if it is off."""
-    return Observed({"off": off or (pattern, 0), "on": pattern}, others=others)
+    """Evidence for a tuning that is off or on: `pattern` matches only if it is on, `off` only if it is off."""
+    return Evidence({"off": off or (pattern, 0), "on": pattern}, others=others)
 
 
-THREADS = Observed((1, 3), "^OMP_NUM_THREADS=@$")
-TORCH_THREADS = Observed((1, 3), r"^torch\.set_num_threads\(@\)")
-RANKS = {"ranks": Observed((2, 3), "^launched by env -n @$")}
-MODE = {"mode": Observed({"ship": "^runs scatter", "resident": "^prepares scatter"})}
-FLAGS = {"flags": Observed(("O2", "native"), r" dtype=\w+,flags=@[, ]")}
+THREADS = Evidence((1, 3), "^OMP_NUM_THREADS=@$")
+TORCH_THREADS = Evidence((1, 3), r"^torch\.set_num_threads\(@\)")
+RANKS = {"ranks": Evidence((2, 3), "^launched by env -n @$")}
+MODE = {"mode": Evidence({"ship": "^runs scatter", "resident": "^prepares scatter"})}
+FLAGS = {"flags": Evidence(("O2", "native"), r" dtype=\w+,flags=@[, ]")}
 GRAPH = {"graph": switch("^graph")}
 TORCH_GRAPH = {"graph": switch(r"^torch\.cuda\.CUDAGraph\(")}
 COMPILED = {"compiled": switch(r"^torch\.compile\(")}
-TF32 = Observed({"default": "^TF32 is allowed: False", "tf32": "^TF32 is allowed: True"})
-HALVES = {"float16": r"^torch\..*\.to\(torch\.float16", "bfloat16": r"^torch\..*\.to\(torch\.bfloat16"}
-NO_HALVES = (r"\.to\(torch\.b?float16", 0)
-TORCH_MATH = Observed(
+TF32 = Evidence({"default": "^TF32 is allowed: False", "tf32": "^TF32 is allowed: True"})
+HALF_CASTS = {"float16": r"^torch\..*\.to\(torch\.float16", "bfloat16": r"^torch\..*\.to\(torch\.bfloat16"}
+NO_HALF_CASTS = (r"\.to\(torch\.b?float16", 0)
+TORCH_MATH = Evidence(
     {
-        "default": ["^TF32 is allowed: False False$", NO_HALVES],
-        "tf32": ["^TF32 is allowed: True True$", NO_HALVES],
-        **HALVES,
+        "default": ["^TF32 is allowed: False False$", NO_HALF_CASTS],
+        "tf32": ["^TF32 is allowed: True True$", NO_HALF_CASTS],
+        **HALF_CASTS,
     }
 )
-GEMM = Observed({"cublas": r"^cublas cublas[SD]gemm", "cuda_naive": "^gemm/cuda_naive "})
+GEMM = Evidence({"cublas": r"^cublas cublas[SD]gemm", "cuda_naive": "^gemm/cuda_naive "})
 LAUNCH = {
-    "block": Observed((64, 128), r" block=\[@\]"),
-    "load": Observed((2, 4), ",load=@ "),
+    "block": Evidence((64, 128), r" block=\[@\]"),
+    "load": Evidence((2, 4), ",load=@ "),
 }
 THREADS_ALONE = {"threads": THREADS}
-BLOCK_2D = {"block": Observed((8, 16), r",block=@ .* block=\[@ @\]")}
-BLOCK_1D = {"block": Observed((64, 128), r",block=@ .*block=\[@\]")}
+BLOCK_2D = {"block": Evidence((8, 16), r",block=@ .* block=\[@ @\]")}
+BLOCK_1D = {"block": Evidence((64, 128), r",block=@ .*block=\[@\]")}
 BLOCK_3D = {
-    "channels": Observed((1, 2), r",channels=@,.*block=\[@ 4 4\]"),
-    "columns": Observed((2, 4), r",columns=@,.*block=\[2 @ 4\]"),
-    "rows": Observed((2, 4), r",rows=@ .*block=\[2 4 @\]"),
+    "channels": Evidence((1, 2), r",channels=@,.*block=\[@ 4 4\]"),
+    "columns": Evidence((2, 4), r",columns=@,.*block=\[2 @ 4\]"),
+    "rows": Evidence((2, 4), r",rows=@ .*block=\[2 4 @\]"),
 }
-# Of a generator on a GPU. `numbers` of `cuda_implicit` are images, rows, channels in and out, and the activation, 0 for
-# none.
+# Tunings of a generator on a GPU. `numbers` of `cuda_implicit` are images, rows, channels in and out, and the
+# activation, 0 for none.
 LAYERS = {
-    "first": Observed(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
-    "last": Observed(("cuda_window", "cuda_naive"), r"^tconv/@ "),
-    "split": Observed({split: ("^tconv/cuda_window to", 4 - split) for split in (0, 1, 2, 3)}),
-    "batch": Observed((10, 20), r"numbers=\[@ 4 16 8 1\]"),
-    "batches": Observed(
+    "first": Evidence(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
+    "last": Evidence(("cuda_window", "cuda_naive"), r"^tconv/@ "),
+    "split": Evidence({split: ("^tconv/cuda_window to", 4 - split) for split in (0, 1, 2, 3)}),
+    "batch": Evidence((10, 20), r"numbers=\[@ 4 16 8 1\]"),
+    "batches": Evidence(
         {"even": (r"^tconv/cuda_window to3.*grid=\[2 16\]", 0), "tapered": r"^tconv/cuda_window to3.*grid=\[2 16\]"},
         others={"batch": 32},
         sizes={"images": 64},
     ),
-    "epilogue": Observed(
+    "epilogue": Evidence(
         {
             "fused": r"^tconv/cuda_implicit .*numbers=\[\d+ 4 16 8 1\]",
             "folded": [r"^tconv/cuda_implicit .*numbers=\[\d+ 4 16 8 0\]", r"^dcgan/cuda to_.*\[0 0 \d+ 8 8 8 1\]"],
@@ -121,7 +121,7 @@ LAYERS = {
             ],
         }
     ),
-    "math": Observed(
+    "math": Evidence(
         {
             "default": [" tf32_to_float32 ", "^cublas cublasSgemm"],
             "tf32": [" tf32_to_float32 ", " project_to_float32 "],
@@ -132,107 +132,107 @@ LAYERS = {
     ),
     "product": GEMM,
 }
-OBSERVED = {
+EVIDENCE = {
     "backprop": {
         **dict.fromkeys(("before", "loop_order", "contiguous", "temporaries", "fusion", "associativity"), FLAGS),
         "openmp": {
-            "threads": Observed((1, 3), " patterns_.* threads=@ "),
-            "schedule": Observed(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
-            "error": Observed(("reduction", "atomic"), " patterns_@ "),
-            "update": Observed(("accumulators", "owner", "atomic"), " weight_change_@ "),
-            "simd": Observed((0, 1), ",simd=@ "),
+            "threads": Evidence((1, 3), " patterns_.* threads=@ "),
+            "schedule": Evidence(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
+            "error": Evidence(("reduction", "atomic"), " patterns_@ "),
+            "update": Evidence(("accumulators", "owner", "atomic"), " weight_change_@ "),
+            "simd": Evidence((0, 1), ",simd=@ "),
             **FLAGS,
         },
         "tuned": {
-            "threads": Observed((1, 3), " patterns .* threads=@ "),
-            "block": Observed((32, 96), r" patterns .*, @\)"),
-            "vector": Observed((16, 32), ",vector=@ "),
+            "threads": Evidence((1, 3), " patterns .* threads=@ "),
+            "block": Evidence((32, 96), r" patterns .*, @\)"),
+            "vector": Evidence((16, 32), ",vector=@ "),
             **FLAGS,
         },
-        "blas": {"threads": THREADS, "block": Observed({20: ("^runs error", 2), 10: ("^runs error", 4)})},
+        "blas": {"threads": THREADS, "block": Evidence({20: ("^runs error", 2), 10: ("^runs error", 4)})},
         "cuda_flat": {
-            "index": Observed(("walk", "offsets"), " products_@ "),
-            "block": Observed((64, 256), r" products_walk .*block=\[@\]"),
+            "index": Evidence(("walk", "offsets"), " products_@ "),
+            "block": Evidence((64, 256), r" products_walk .*block=\[@\]"),
         },
         "cuda_kernels": {
-            "operands": Observed({"global": " products_global_", "shared": " products_tiled_"}),
-            "scalars": Observed(("argument", "constant"), " activations_@_"),
-            "tables": Observed(("global", "readonly", "texture"), r" activations_\w+_@ "),
-            "error": Observed(("atomic", "emulated", "block"), " error_@_"),
-            "block": Observed((64, 256), r" activations_.*block=\[@\]"),
+            "operands": Evidence({"global": " products_global_", "shared": " products_tiled_"}),
+            "scalars": Evidence(("argument", "constant"), " activations_@_"),
+            "tables": Evidence(("global", "readonly", "texture"), r" activations_\w+_@ "),
+            "error": Evidence(("atomic", "emulated", "block"), " error_@_"),
+            "block": Evidence((64, 256), r" activations_.*block=\[@\]"),
         },
         "cuda": {"product": GEMM, **GRAPH},
         "cuda_fused": {
             **tiling({"bm": 160, "tn": 3, "tp": 14}, bm=(64, 160), tn=(3, 5), tp=(7, 14)),
-            "math": Observed({"default": " forward_backward dtype", "tf32": " forward_backward_tf32 dtype"}),
+            "math": Evidence({"default": " forward_backward dtype", "tf32": " forward_backward_tf32 dtype"}),
             **GRAPH,
         },
         "numpy_loop": THREADS_ALONE,
         "pytorch": {
             "threads": TORCH_THREADS,
-            "gradients": Observed({"autograd": r"\.requires_grad_\(", "by_hand": r"\.new_empty\("}),
+            "gradients": Evidence({"autograd": r"\.requires_grad_\(", "by_hand": r"\.new_empty\("}),
             "compiled": switch(r"^torch\.compile\(", gradients="by_hand"),
-            "block": Observed((10, 65536), r"\.split\(@\)"),
+            "block": Evidence((10, 65536), r"\.split\(@\)"),
         },
         "pytorch_cuda": {**TORCH_GRAPH, **COMPILED, "math": TF32},
     },
     "dcgan": {
         "host": {
-            "threads": Observed((1, 3), r"^dcgan/host .* project .*, @\)"),
-            "first": Observed({"tuned": r"^tconv/tuned .* convolve .*, 4, 16, 8, ", "loops": "^tconv.loops .*x8x8x8"}),
-            "last": Observed(
+            "threads": Evidence((1, 3), r"^dcgan/host .* project .*, @\)"),
+            "first": Evidence({"tuned": r"^tconv/tuned .* convolve .*, 4, 16, 8, ", "loops": "^tconv.loops .*x8x8x8"}),
+            "last": Evidence(
                 {"tuned": r"^tconv/tuned .* convolve .*, 32, 2, 3, ", "loops": "^tconv.loops .*x64x64x3"},
                 others={"split": 3},
             ),
-            "split": Observed(
+            "split": Evidence(
                 {0: ("^tconv.loops ", 12), 1: ("^tconv.loops ", 9), 4: ("^tconv.loops ", 0)}, others={"last": "loops"}
             ),
-            "batch": Observed((12, 16), " project .*pointer, @, 100, "),
-            "epilogue": Observed(
+            "batch": Evidence((12, 16), " project .*pointer, @, 100, "),
+            "epilogue": Evidence(
                 {
                     "fused": r" convolve .*, 4, 16, 8, .*, 1\)",
                     "folded": ["^prepares fold", r" convolve .*, 4, 16, 8, .*, 0\)"],
                     "separate": ["^prepares norms", r" convolve .*, 4, 16, 8, .*, 0\)"],
                 }
             ),
-            "vector": Observed((16, 32), "^dcgan/host .*,vector=@ "),
+            "vector": Evidence((16, 32), "^dcgan/host .*,vector=@ "),
         },
         "cuda": {**LAYERS, **GRAPH},
         "home": {
             **LAYERS,
-            "gpus": Observed({1: r"numbers=\[40 4 16 8 1\]", 2: r"numbers=\[20 4 16 8 1\]"}),
-            "memory": Observed(
+            "gpus": Evidence({1: r"numbers=\[40 4 16 8 1\]", 2: r"numbers=\[20 4 16 8 1\]"}),
+            "memory": Evidence(
                 {"pinned": "^lock pages", "staged": r"^pinned\(", "pageable": ("^lock pages|^pinned", 0)}
             ),
-            "copies": Observed(
+            "copies": Evidence(
                 {"hidden": r"^copy\(kind=2, stream=2\)", "after": r"^copy\(kind=2, stream=0\)"}, others={"batch": 10}
             ),
-            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 10}),
+            "streams": Evidence((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 10}),
             **GRAPH,
         },
         "mpi_home": {
             **RANKS,
             **LAYERS,
-            "batch": Observed((5, 10), r"numbers=\[@ 4 16 8 1\]"),
-            "memory": Observed({"pinned": (r"^pinned\(", 0), "staged": r"^pinned\("}),
-            "streams": Observed((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 5}),
+            "batch": Evidence((5, 10), r"numbers=\[@ 4 16 8 1\]"),
+            "memory": Evidence({"pinned": (r"^pinned\(", 0), "staged": r"^pinned\("}),
+            "streams": Evidence((1, 2, 3), r"^copy\(kind=2, stream=@\)", others={"batch": 5}),
             **GRAPH,
         },
         "pytorch": {
             "threads": TORCH_THREADS,
-            "batch": Observed((8, 16), r"\.split\(@\)"),
+            "batch": Evidence((8, 16), r"\.split\(@\)"),
             "turned": switch(r"\.flip\("),
             **COMPILED,
         },
         "pytorch_cuda": {
-            "batch": Observed((8, 512), r"\.split\(@\)"),
+            "batch": Evidence((8, 512), r"\.split\(@\)"),
             "math": TORCH_MATH,
             "turned": switch(r"\.flip\("),
             **TORCH_GRAPH,
             **COMPILED,
         },
         "pytorch_home": {
-            "batch": Observed((8, 512), r"\.split\(@\)"),
+            "batch": Evidence((8, 512), r"\.split\(@\)"),
             "math": TORCH_MATH,
             "turned": switch(r"\.flip\("),
             **COMPILED,
@@ -241,18 +241,18 @@ OBSERVED = {
     "descent": {
         **dict.fromkeys(("numpy_loop", "scipy_cg", "scipy_cholesky"), THREADS_ALONE),
         "openmp": {
-            "threads": Observed((1, 3), r" solve .* @x2, "),
+            "threads": Evidence((1, 3), r" solve .* @x2, "),
             # 1.17e-38, the smallest normal number of float32, is the argument after `recompute`.
-            "recompute": Observed((0, 2), r" solve .*, @, 1\.17"),
+            "recompute": Evidence((0, 2), r" solve .*, @, 1\.17"),
         },
         "blas": {
             "threads": THREADS,
-            "product": Observed(("gemv", "symv"), "^BLAS @ "),
-            "recompute": Observed({count: (r"^BLAS gemv \(-1\.0", 4 // count if count else 0) for count in (0, 1, 2)}),
+            "product": Evidence(("gemv", "symv"), "^BLAS @ "),
+            "recompute": Evidence({count: (r"^BLAS gemv \(-1\.0", 4 // count if count else 0) for count in (0, 1, 2)}),
         },
         "cuda_version2": {
             **LAUNCH,
-            "launch": Observed(
+            "launch": Evidence(
                 {
                     "right": (r" reduction .*grid=\[2\], block=\[128\]| vecdif .*grid=\[1\]", 2),
                     "study": r" vecdif .*grid=\[128\], block=\[1\]",
@@ -260,8 +260,8 @@ OBSERVED = {
             ),
         },
         "cublas": {
-            "product": Observed({"gemv": "^cublas cublasSgemv", "symv": "^cublas cublasSsymv"}),
-            "batch": Observed({count: ("^cublas cublasSgemv", count or 4) for count in (0, 1, 2)}),
+            "product": Evidence({"gemv": "^cublas cublasSgemv", "symv": "^cublas cublasSsymv"}),
+            "batch": Evidence({count: ("^cublas cublasSgemv", count or 4) for count in (0, 1, 2)}),
             **GRAPH,
         },
         "cuda_fused": {
@@ -272,7 +272,7 @@ OBSERVED = {
                 rows=(1, 2),
                 unroll=(2, 4),
             ),
-            "recompute": Observed({count: (" recompute_residual ", 4 // count if count else 0) for count in (0, 1, 2)}),
+            "recompute": Evidence({count: (" recompute_residual ", 4 // count if count else 0) for count in (0, 1, 2)}),
             **GRAPH,
         },
         "cuda_persistent": {
@@ -284,32 +284,32 @@ OBSERVED = {
                 unroll=(2, 4),
                 columns=(8, 16),
             ),
-            "blocks": Observed((2, 4), r" solve\w* .*grid=\[@\]"),
-            "recompute": Observed((1, 2), r" solve\w* .* @\]"),
+            "blocks": Evidence((2, 4), r" solve\w* .*grid=\[@\]"),
+            "recompute": Evidence((1, 2), r" solve\w* .* @\]"),
         },
         "cuda_cluster": {
-            "blocks": Observed((8, 16), r",blocks=@,.*grid=\[@\]"),
-            "block": Observed((128, 256), r",block=@,.*block=\[@\]"),
-            "columns": Observed((8, 16), ",columns=@ "),
+            "blocks": Evidence((8, 16), r",blocks=@,.*grid=\[@\]"),
+            "block": Evidence((128, 256), r",block=@,.*block=\[@\]"),
+            "columns": Evidence((8, 16), ",columns=@ "),
         },
-        "cuda_symmetric": {"block": Observed((64, 256), r",block=@ .*block=\[@\]")},
+        "cuda_symmetric": {"block": Evidence((64, 256), r",block=@ .*block=\[@\]")},
     },
     "descent_kernel": {
         "cuda_version2": {
             **LAUNCH,
-            "launch": Observed({"right": r"grid=\[4\], block=\[128\]", "study": r"grid=\[128\], block=\[4\]"}),
+            "launch": Evidence({"right": r"grid=\[4\], block=\[128\]", "study": r"grid=\[128\], block=\[4\]"}),
         },
     },
     "fma": {
-        "cuda": {"block": Observed((64, 128), r",block=@,.*block=\[@\]"), "chains": Observed((4, 8), ",chains=@ ")}
+        "cuda": {"block": Evidence((64, 128), r",block=@,.*block=\[@\]"), "chains": Evidence((4, 8), ",chains=@ ")}
     },
     "gemm": {
         **dict.fromkeys(("openmp", "interchanged", "tiled", "blas"), THREADS_ALONE),
         **dict.fromkeys(("cuda_naive", "cuda_shared"), BLOCK_2D),
         "cuda_columns": {
-            "bm": Observed((16, 32), r",bm=@,.*"),
-            "bn": Observed((32, 64), r",bn=@ .*block=\[@\]"),
-            "bk": Observed((8, 16), ",bk=@,"),
+            "bm": Evidence((16, 32), r",bm=@,.*"),
+            "bn": Evidence((32, 64), r",bn=@ .*block=\[@\]"),
+            "bk": Evidence((8, 16), ",bk=@,"),
         },
         "cuda_tiled": tiling(
             {"bm": 32, "bn": 32, "bk": 16, "tm": 4, "tn": 4, "splitk": 1},
@@ -332,7 +332,7 @@ OBSERVED = {
         ),
         "cuda_tma": {
             # Eight tiles of many steps, fewer than the multiprocessors.
-            "stream_k": Observed(
+            "stream_k": Evidence(
                 {"off": (" add_parts ", 0), "on": " add_parts "}, sizes={"dtype": "float64", "k": 9999}
             ),
             **tiling(
@@ -347,7 +347,7 @@ OBSERVED = {
         },
         "cuda_skinny": tiling({"short": 8, "unroll": 4}, short=(8, 16), unroll=(2, 4)),
         "cuda_packed": {
-            "stream_k": Observed(
+            "stream_k": Evidence(
                 {"off": (" add_packed ", 0), "on": " add_packed "}, sizes={"dtype": "float32", "k": 9999}
             ),
             **tiling(
@@ -361,7 +361,7 @@ OBSERVED = {
             ),
         },
         "cuda_wgmma": {
-            "stream_k": Observed({"off": (" add_nn ", 0), "on": " add_nn "}, sizes={"dtype": "float32", "k": 9999}),
+            "stream_k": Evidence({"off": (" add_nn ", 0), "on": " add_nn "}, sizes={"dtype": "float32", "k": 9999}),
             **tiling(
                 {"bm": 64, "bn": 64, "stages": 3, "cluster": 1, "blocks": 1},
                 bm=(64, 128),
@@ -372,14 +372,14 @@ OBSERVED = {
             ),
         },
         "cublas": {
-            "math": Observed({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
+            "math": Evidence({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
         },
         "cublas_mixed": {
-            "math": Observed(("float16", "bfloat16", "tf32x3"), "^gemm/cublas_mixed @ "),
-            "conversion": Observed({"timed": "^runs convert", "ahead": "^prepares convert"}),
+            "math": Evidence(("float16", "bfloat16", "tf32x3"), "^gemm/cublas_mixed @ "),
+            "conversion": Evidence({"timed": "^runs convert", "ahead": "^prepares convert"}),
         },
         "cublas_lt": {
-            "math": Observed(
+            "math": Evidence(
                 {"default": r"MatmulDescCreate \(&\w*, 68, 0\)", "tf32": r"MatmulDescCreate \(&\w*, 77, 0\)"}
             )
         },
@@ -387,22 +387,22 @@ OBSERVED = {
         "pytorch": {"threads": TORCH_THREADS},
     },
     "gemv": {
-        "openmp": {"threads": Observed((1, 3), r" multiply .*, @\)")},
+        "openmp": {"threads": Evidence((1, 3), r" multiply .*, @\)")},
         "openmp_bound": {
-            "threads": Observed((1, 3), r" multiply .*, @\)"),
-            "binding": Observed(("spread", "close"), "^OMP_PROC_BIND=@$"),
+            "threads": Evidence((1, 3), r" multiply .*, @\)"),
+            "binding": Evidence(("spread", "close"), "^OMP_PROC_BIND=@$"),
         },
         "c_openmp": {
             "threads": THREADS,
-            "schedule": Observed(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
+            "schedule": Evidence(("static", "dynamic", "guided"), "^OMP_SCHEDULE=@$"),
         },
         "blas": THREADS_ALONE,
         "mpi": {**RANKS, **MODE},
-        "mpi_openmp": {**RANKS, **MODE, "threads": Observed((2, 3), r" multiply .*threads=@\)")},
+        "mpi_openmp": {**RANKS, **MODE, "threads": Evidence((2, 3), r" multiply .*threads=@\)")},
         **dict.fromkeys(("cuda_naive", "cuda_shared"), BLOCK_1D),
         "cuda_coalesced": {
-            "block": Observed((64, 256), r" gemv .*,block=@,.*block=\[@\]"),
-            "tile": Observed((16, 32), r" transpose .*,tile=@ .*block=\[@ "),
+            "block": Evidence((64, 256), r" gemv .*,block=@,.*block=\[@\]"),
+            "tile": Evidence((16, 32), r" transpose .*,tile=@ .*block=\[@ "),
         },
         "cuda_warp": tiling(
             {"block": 256, "team": 32, "rows": 4, "unroll": 2},
@@ -412,21 +412,21 @@ OBSERVED = {
             unroll=(2, 4),
         ),
         "cublas": {},
-        "mpi_cublas": {**RANKS, **MODE, "chunks": Observed({1: ("Dgemv", 1), 3: ("Dgemv", 3)})},
-        "nccl_cublas": {**RANKS, **MODE, "chunks": Observed({1: ("Dgemv", 1), 3: ("Dgemv", 3)}), **GRAPH},
+        "mpi_cublas": {**RANKS, **MODE, "chunks": Evidence({1: ("Dgemv", 1), 3: ("Dgemv", 3)})},
+        "nccl_cublas": {**RANKS, **MODE, "chunks": Evidence({1: ("Dgemv", 1), 3: ("Dgemv", 3)}), **GRAPH},
         "pytorch": {"threads": TORCH_THREADS},
     },
     "mlp": {
         "host": {
-            "product": Observed({"blas": (r"^gemm\.", 0), "tiled": r"^gemm\.tiled ", "openmp": r"^gemm\.openmp "}),
-            "threads": Observed(
+            "product": Evidence({"blas": (r"^gemm\.", 0), "tiled": r"^gemm\.tiled ", "openmp": r"^gemm\.openmp "}),
+            "threads": Evidence(
                 {count: [rf"^share_threads\({count}\)", rf"set_num_threads\({count}\)"] for count in (1, 3)}
             ),
         },
         "cuda": {"product": GEMM, **GRAPH},
         "cuda_copies": {
             "product": GEMM,
-            "memory": Observed({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
+            "memory": Evidence({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
         },
         "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
         "numpy_loop": THREADS_ALONE,
@@ -435,26 +435,26 @@ OBSERVED = {
     },
     "pattern_input": {
         "openmp_tasks": {
-            "threads": Observed((1, 3), r" read_all .*, @, 256\)"),
-            "block": Observed((16, 256), r" read_all .*, @\)"),
+            "threads": Evidence((1, 3), r" read_all .*, @, 256\)"),
+            "block": Evidence((16, 256), r" read_all .*, @\)"),
         },
     },
-    "stream": {"openmp": THREADS_ALONE, "cuda": {"block": Observed((128, 512), r",block=@ .*block=\[@\]")}},
+    "stream": {"openmp": THREADS_ALONE, "cuda": {"block": Evidence((128, 512), r",block=@ .*block=\[@\]")}},
     "tconv": {
         **dict.fromkeys(("loops", "parity"), THREADS_ALONE),
         "blas": {
-            "threads": Observed((1, 3), r" convolve .* @x\d+x100, "),
-            "block": Observed({16: r" convolve .*, 1\)", 32: r" convolve .*, 2\)"}),
+            "threads": Evidence((1, 3), r" convolve .* @x\d+x100, "),
+            "block": Evidence({16: r" convolve .*, 1\)", 32: r" convolve .*, 2\)"}),
         },
         "tuned": {
-            "threads": Observed((1, 3), r" convolve .*, @, 0\)"),
-            "block": Observed((2, 4), r" convolve .*, 4, 8, 4, @, "),
-            "vector": Observed((16, 32), ",vector=@ "),
+            "threads": Evidence((1, 3), r" convolve .*, @, 0\)"),
+            "block": Evidence((2, 4), r" convolve .*, 4, 8, 4, @, "),
+            "vector": Evidence((16, 32), ",vector=@ "),
             **FLAGS,
         },
         **dict.fromkeys(("cuda_naive", "cuda_parity"), BLOCK_3D),
-        "cuda_im2col": {"product": GEMM, "block": Observed({2: (" gather ", 4), 4: (" gather ", 2)})},
-        "cuda_col2im": {"product": GEMM, "block": Observed({2: (" add_up ", 4), 4: (" add_up ", 2)})},
+        "cuda_im2col": {"product": GEMM, "block": Evidence({2: (" gather ", 4), 4: (" gather ", 2)})},
+        "cuda_col2im": {"product": GEMM, "block": Evidence({2: (" add_up ", 4), 4: (" add_up ", 2)})},
         "cuda_implicit": tiling(
             {"bm": 64, "bn": 32, "bk": 16, "tm": 4, "tn": 4, "parities": 1},
             bm=(32, 64),
@@ -465,7 +465,7 @@ OBSERVED = {
             parities=(1, 4),
         ),
         "cuda_implicit_mma": {
-            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            "math": Evidence(("tf32", "float16", "bfloat16"), " @_to_float32 "),
             **tiling(
                 {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "parities": 1},
                 bm=(64, 128),
@@ -477,7 +477,7 @@ OBSERVED = {
             ),
         },
         "cuda_implicit_wgmma": {
-            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            "math": Evidence(("tf32", "float16", "bfloat16"), " @_to_float32 "),
             **tiling(
                 {"bm": 128, "bn": 64, "groups": 1, "stages": 4, "parities": 1},
                 bm=(64, 128),
@@ -488,19 +488,22 @@ OBSERVED = {
             ),
         },
         "cuda_implicit_tma": {
-            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            "math": Evidence(("tf32", "float16", "bfloat16"), " @_to_float32 "),
             **tiling({"octets": 1, "bn": 64, "cluster": 2}, octets=(1, 2), bn=(32, 64), cluster=(1, 2)),
         },
-        "cuda_window": {"rows": Observed((8, 16), r",rows=@ ")},
+        "cuda_window": {"rows": Evidence((8, 16), r",rows=@ ")},
         "cuda_window_mma": {
-            "math": Observed(("tf32", "float16", "bfloat16"), " @_to_float32 "),
-            "rows": Observed((8, 16), r" \w+_to_float32 .*,rows=@ "),
+            "math": Evidence(("tf32", "float16", "bfloat16"), " @_to_float32 "),
+            "rows": Evidence((8, 16), r" \w+_to_float32 .*,rows=@ "),
         },
         "pytorch": {"threads": TORCH_THREADS},
         "pytorch_cuda": {
-            "math": Observed(
-                {"default": [r"^TF32 is allowed: False False$", NO_HALVES], "tf32": r"^TF32 is allowed: False True$"}
-                | HALVES
+            "math": Evidence(
+                {
+                    "default": [r"^TF32 is allowed: False False$", NO_HALF_CASTS],
+                    "tf32": r"^TF32 is allowed: False True$",
+                }
+                | HALF_CASTS
             ),
             "turned": switch(r"\.flip\("),
         },
@@ -514,22 +517,22 @@ TUNINGS = [
 ]
 
 
-def lines(workload, variant, observed, **tuning):
+def log_of(workload, variant, evidence, **tuning):
     """The log of a variant with a tuning."""
     tunings, device = setup_arguments.tunings(workload, variant), workloads.constants(workload, variant)["DEVICE"]
     values = {"product": PRODUCTS.get(device)} | REQUIRED
     required = {name: values[name] for name, (_, is_required) in tunings.items() if is_required}
-    sizes = workloads.complete(workload, SIZES[workload] | observed.sizes)
-    case = Case(workload, variant, sizes, required | observed.others | tuning, "warm")
+    sizes = workloads.complete(workload, SIZES[workload] | evidence.sizes)
+    case = Case(workload, variant, sizes, required | evidence.others | tuning, "warm")
     setup_arguments.require_tuning(workload, variant, case.tuning)
     return call_log.lines(case)
 
 
 @pytest.mark.parametrize(("workload", "variant", "name"), TUNINGS)
 def test_a_variant_follows_its_tuning(workload, variant, name):
-    observed = OBSERVED[workload][variant][name]
-    assert len(observed.values) > 1
-    for value in observed.values:
-        log = lines(workload, variant, observed, **{name: value})
-        matching = [option for option in observed.values if observed.matches(option, log)]
+    evidence = EVIDENCE[workload][variant][name]
+    assert len(evidence.values) > 1
+    for value in evidence.values:
+        log = log_of(workload, variant, evidence, **{name: value})
+        matching = [option for option in evidence.values if evidence.matches(option, log)]
         assert matching == [value], "\n".join(log)

@@ -33,7 +33,7 @@ def case(variant, **sizes):
     return Case("axpy", variant, workloads.complete("axpy", SIZES | sizes), {"threads": 1}, "warm")
 
 
-def test_it_is_found_beside_the_projects_own(user_folder):
+def test_a_users_workload_is_found_beside_the_projects_own(user_folder):
     assert "axpy" in workloads.names()
     assert workloads.variants("axpy") == ["parallel", "vectorised", "wrong_last"]
     assert list(workloads.rungs("axpy")) == ["vectorised", "parallel", "wrong_last"]
@@ -51,14 +51,14 @@ def test_it_is_found_beside_the_projects_own(user_folder):
 
 
 @pytest.mark.parametrize("variant", ["vectorised", pytest.param("parallel", marks=pytest.mark.slow)])
-def test_it_is_measured(user_folder, variant):
+def test_a_users_variant_is_measured(user_folder, variant):
     measure(case(variant), "record.json", configuration.protocol(PROTOCOL), "here")
     document = record.read("record.json")
     assert (document["workload"], document["variant"], document["cost"]["bytes"]) == ("axpy", variant, 24000)
     assert document["processes"][0]["checks"][0]["error"] < 1
 
 
-def test_what_is_wrong_is_refused(user_folder):
+def test_a_wrong_result_and_too_large_a_size_are_refused(user_folder):
     with pytest.raises(LadderError, match="The result is wrong"):
         measure(case("wrong_last"), "record.json", configuration.protocol(PROTOCOL), "here")
     assert not (user_folder.parent / "record.json").exists()
@@ -67,7 +67,7 @@ def test_what_is_wrong_is_refused(user_folder):
 
 
 @pytest.mark.slow
-def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(user_folder, monkeypatch):
+def test_a_mistake_is_reported_with_file_and_line_if_the_folder_is_relative(user_folder, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", "./own/../own")
     locations.split_folders.cache_clear()
     path = user_folder / "axpy/vectorised.py"
@@ -79,7 +79,7 @@ def test_a_mistake_is_in_a_line_of_the_file_if_the_folder_is_relative(user_folde
     assert f'"{path}", line 14' in (user_folder.parent / log).read_text().splitlines()[1]
 
 
-def test_the_documents_experiment_of_it_is_planned_in_full(user_folder):
+def test_the_documented_experiment_is_planned_in_full(user_folder):
     (text,) = re.findall(
         r"^```yaml\n(.*?)^```$", (ROOT / "docs/how-to/workload.md").read_text(), re.MULTILINE | re.DOTALL
     )
@@ -91,16 +91,16 @@ def test_the_documents_experiment_of_it_is_planned_in_full(user_folder):
     assert planned_cases == [("vectorised", None), ("parallel", None), ("parallel", None)]
 
 
-def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(user_folder):
-    large = {"question": "?", "workload": "axpy", "sizes": {"elements": [1000, 2**21]}}
-    large["variants"] = {"vectorised": {}, "parallel": {"threads": 1}}
-    config = configuration.validate({"experiments": {"large": large}, "cores": 2, "gpus": 0})
-    why = {
+def test_sizes_beyond_a_variants_limits_are_skipped_with_a_sentence(user_folder):
+    experiment = {"question": "?", "workload": "axpy", "sizes": {"elements": [1000, 2**21]}}
+    experiment["variants"] = {"vectorised": {}, "parallel": {"threads": 1}}
+    config = configuration.validate({"experiments": {"large": experiment}, "cores": 2, "gpus": 0})
+    reasons = {
         (item.case.variant, item.case.sizes["elements"]): item.skipped and str(item.skipped)
         for item in plan.plan(config, targets.this_machine(config))
     }
-    assert why.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"
-    assert set(why.values()) == {None}
+    assert reasons.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"
+    assert set(reasons.values()) == {None}
     with pytest.raises(LadderError, match=r"can't be measured: axpy/vectorised takes elements from 1 to 1048576 only"):
         measure(case("vectorised", elements=2**21), "record.json", configuration.protocol(PROTOCOL), "here")
 
@@ -109,7 +109,7 @@ def test_sizes_beyond_a_variants_limits_are_left_out_with_a_sentence(user_folder
 @pytest.mark.workflow
 @pytest.mark.xdist_group("workflow")
 @pytest.mark.skipif(not shutil.which("pdftotext"), reason="requires pdftotext")
-def test_it_is_measured_refused_drawn_and_in_the_paper_with_no_file_of_the_project_touched(user_folder):
+def test_a_users_workload_is_measured_drawn_and_in_the_paper_without_a_change_of_the_project(user_folder):
     study = Study(user_folder.parent)
     study.config["variant_folders"] = [str(user_folder)]
     variants = {"vectorised": {}, "parallel": {"threads": [1, 2]}, "wrong_last": {}}
@@ -124,6 +124,6 @@ def test_it_is_measured_refused_drawn_and_in_the_paper_with_no_file_of_the_proje
     text = subprocess.run(["pdftotext", study.folder / "results/paper.pdf", "-"], capture_output=True, text=True).stdout
     flat = " ".join(text.split())
     assert "Scaled sums" in flat
-    assert "marmalade sums move" in flat
+    assert "scaled sums move" in flat
     assert "The ladder of scaled sums" in flat
     assert "Time of a sum of axpy, rung by rung" in flat

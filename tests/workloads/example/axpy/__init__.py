@@ -24,8 +24,8 @@ def refuse(sizes):
 
 def arrays(sizes):
     """Inputs and outputs as {name: (shape, dtype)}."""
-    kind = ((sizes["elements"],), sizes["dtype"])
-    return {"x": kind, "y": kind}, {"out": kind}
+    vector = ((sizes["elements"],), sizes["dtype"])
+    return {"x": vector, "y": vector}, {"out": vector}
 
 
 def fill(inputs, sizes, round, data):
@@ -38,8 +38,10 @@ def fill(inputs, sizes, round, data):
 
 def cost(sizes):
     """FLOPs, two an element, and bytes: every array once."""
-    size = np.dtype(sizes["dtype"]).itemsize
-    return SimpleNamespace(flops=2 * sizes["elements"], bytes=3 * sizes["elements"] * size, precision=sizes["dtype"])
+    itemsize = np.dtype(sizes["dtype"]).itemsize
+    return SimpleNamespace(
+        flops=2 * sizes["elements"], bytes=3 * sizes["elements"] * itemsize, precision=sizes["dtype"]
+    )
 
 
 def expected(sizes, inputs, precision):
