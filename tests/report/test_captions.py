@@ -20,7 +20,7 @@ TIMES = {2: "twice"}
 MEDIAN = "95 %"  # by `intervals.summary`
 RATIO = f"{100 * quotients.LEVEL:.0f} %"
 # Phrases with digits or number words that don't come from the code.
-NAMES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices", "TF32")
+NAMES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "two products", "of two matrices", "TF32")
 
 
 def numbers_of_code():
@@ -64,7 +64,7 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
     words = {
         "static": "a static schedule",
         "reduction": "a reduction of the error",
-        "accumulators": "sums of updates per thread",
+        "accumulators": "sums of weight changes (update) per thread",
     }
     words |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
     words |= {

@@ -55,7 +55,7 @@ EARLIER_CLAIMS = [
     Claim("atomic-error", "Threads outweigh atomic error sums", SERIAL, ATOMIC_ERROR, cause=REDUCTION, **ON_ONE_HOST),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", **ON_THREADS),
     Claim("atomic-update", "Atomic additions undo gains", ATOMIC, SERIAL, **ON_ONE_HOST),
-    Claim("own-sums", "Sums in each thread keep them", SERIAL, BASE, **ON_ONE_HOST),
+    Claim("own-sums", "Sums in threads keep them", SERIAL, BASE, **ON_ONE_HOST),
     Claim("schedule", "One schedule is best", needs=SCHEDULE_NAME, ratio=lambda study: None, **ON_THREADS),
     kernels_claim("shared", "Shared operands are fastest", "operands", "global", "shared", **ON_GPU),
     kernels_claim("constant", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL, **ON_GPU),
