@@ -44,7 +44,7 @@ REDUCTION = Cause("over a reduction:", ATOMIC_ERROR, BASE)
 kernels_claim, flat_claim, openmp_claim = (partial(tuning_claim, key) for key in BASES)
 EARLIER_CLAIMS = [
     Claim("share", "Weight change over the rest", *CHANGE_AND_REST, cause=SHARE_CAUSE, **SHARE_RANGE, **NEEDS_BLOCKS),
-    Claim("loop-order", "Its loop over patterns outside", *LOOP_ORDERS, cause=ORDER_CAUSE, **ORDER_RANGE, **MONOTHREAD),
+    Claim("loop-order", "Loop over patterns outermost", *LOOP_ORDERS, cause=ORDER_CAUSE, **ORDER_RANGE, **MONOTHREAD),
     Claim("loop-order/block", "The same, the block alone", *BLOCKS, cause=BLOCK_CAUSE, **BLOCK_RANGE, **MONOTHREAD),
     Claim("whole", "All steps and flags", "before", "last", cause=WHOLE_CAUSE, **WHOLE_RANGE, **MONOTHREAD),
     *(
@@ -65,7 +65,7 @@ EARLIER_CLAIMS = [
 LOOPS_AND_TILES = join_causes(Cause("loops, flags:", "before", "last"), Cause("tiles:", "last", ONE_THREAD))
 peer_claim = partial(Claim, needs="both")
 OUR_CLAIMS = [
-    Claim("rows", "Rows in the forward pass gain", "loop_order", "contiguous"),
+    Claim("rows", "`contiguous` beats `loop_order`", "loop_order", "contiguous"),
     *(
         Claim(f"beyond-flags/{name}", f"`{name}` gains beyond the flags", *lines, needs="both rungs with flags")
         for name, lines in STEPS_WITH_FLAGS.items()
