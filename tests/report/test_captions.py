@@ -20,7 +20,16 @@ MULTIPLE_WORDS = {2: "twice"}
 MEDIAN_LEVEL = "95 %"  # by `intervals.summary`
 RATIO_LEVEL = f"{100 * quotients.LEVEL:.0f} %"
 # Other phrases with digits or number words that don't come from the code.
-OTHER_PHRASES = ("`O2`", "im2col", "float64", "half precision", "two substitutions", "of two matrices", "TF32")
+OTHER_PHRASES = (
+    "`O2`",
+    "im2col",
+    "float64",
+    "half precision",
+    "two substitutions",
+    "two products",
+    "of two matrices",
+    "TF32",
+)
 
 
 def numbers_of_code():
@@ -64,7 +73,7 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
     phrases = {
         "static": "a static schedule",
         "reduction": "a reduction of the error",
-        "accumulators": "sums of updates per thread",
+        "accumulators": "sums of weight changes (update) per thread",
     }
     phrases |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
     phrases |= {

@@ -89,7 +89,10 @@ def test_a_run_that_ended_early_is_not_complete():
     result = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
     assert not gpu_tests.is_complete(result)
     gpu_summary = summary(
-        sanitizers={"memcheck": gpu_tests.merge([complete_run(), result], requested_count=6), "racecheck": complete_run(2)}
+        sanitizers={
+            "memcheck": gpu_tests.merge([complete_run(), result], requested_count=6),
+            "racecheck": complete_run(2),
+        }
     )
     assert not gpu_tests.is_clean(gpu_summary)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
@@ -109,7 +112,9 @@ def test_every_case_is_watched_once(monkeypatch, tool):
 
     monkeypatch.setattr(gpu_tests, "run_cases", watch)
     result = gpu_tests.run_all_cases(tool)
-    assert sorted(watched_keys) == sorted(case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck"))
+    assert sorted(watched_keys) == sorted(
+        case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck")
+    )
     assert result == {"cases": len(watched_keys), "errors": 0, "status": 0, "output": ""}
 
 

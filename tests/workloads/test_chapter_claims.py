@@ -79,7 +79,7 @@ EXPECTED = {
 }
 # What the causes of these verdicts begin with: other forms, the factors of a gain, larger batches.
 CAUSES = {
-    "backprop": {"tuned": "loops, flags: 28 x, tiles: 5.7 x", "technique/fusion": "with its flags: 0.64 x"}
+    "backprop": {"tuned": "loops, flags: 28 x, tiles: 5.7 x", "technique/fusion": "with the flags: 0.64 x"}
     | {"loop-order/block": "unoptimised: 3.1 x (as claimed)", "share": "unoptimised: 6.7 x (as claimed)"}
     | {"whole": "unoptimised: 28 x (more than claimed)"},
     "mlp": {"shared": "texttt nn 1.5 x, texttt tn 1.5 x", "close": "without copies: 220 x"}

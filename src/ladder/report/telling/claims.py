@@ -65,7 +65,7 @@ def join_causes(*causes):
     return lambda study, ratio: ", ".join(cause(study, ratio) for cause in causes)
 
 
-def share_of_floor(words="{} of it"):
+def share_of_floor(words="model: {} of the time"):
     """The cause of a claim about the floor: a function that puts the predicted over the measured time into words."""
     return lambda study, ratio: words.format(latex.percent(1 / require_measured(ratio).value, 2))
 

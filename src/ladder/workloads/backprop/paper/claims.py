@@ -3,7 +3,7 @@
 from functools import partial
 from itertools import pairwise
 
-from ladder.report.telling.claims import floor_claim, join_causes, share_of_floor
+from ladder.report.telling.claims import floor_claim, join_causes
 from ladder.report.telling.lines import COMMON, EQUAL, Cause, Claim, equals, select
 from ladder.workloads.backprop.paper import earlier
 from ladder.workloads.backprop.paper.lines import BASES, TECHNIQUES, changed_base
@@ -30,7 +30,7 @@ ON_ONE_HOST, NEEDS_BLOCKS = ON_THREADS | {"needs": "both on one machine"}, MONOT
 # The range of the time of the weight change over the rest: "about 220 of more than 250 s", a share of 0.87 or so.
 SHARE_RANGE = {end: share / (1 - share) for end, share in (("min", 0.82), ("max", 0.92))}
 WHOLE_RANGE, ORDER_RANGE, BLOCK_RANGE = map(equals, (earlier.WHOLE_GAIN, earlier.ORDER_GAIN, earlier.BLOCK_GAIN))
-unoptimised_cause, flags_cause = (partial(Cause, f"{words}:") for words in ("unoptimised", "with its flags"))
+unoptimised_cause, flags_cause = (partial(Cause, f"{words}:") for words in ("unoptimised", "with the flags"))
 CHANGE_AND_REST = LOOP_ORDERS[0].phase(CHANGE), LOOP_ORDERS[0].without(CHANGE)
 UNOPTIMISED_CHANGE_AND_REST = UNOPTIMISED_ORDERS[0].phase(CHANGE), UNOPTIMISED_ORDERS[0].without(CHANGE)
 BLOCKS, UNOPTIMISED_BLOCKS = ([side.phase(CHANGE) for side in sides] for sides in (LOOP_ORDERS, UNOPTIMISED_ORDERS))
@@ -44,7 +44,7 @@ SUM_CAUSE = Cause("over a reduction:", ATOMIC_ERROR, OPENMP_BASE)
 kernels_claim, flat_claim, openmp_claim = (partial(tuning_claim, key) for key in BASES)
 EARLIER_CLAIMS = [
     Claim("share", "Weight change over the rest", *CHANGE_AND_REST, cause=SHARE_CAUSE, **SHARE_RANGE, **NEEDS_BLOCKS),
-    Claim("loop-order", "Its loop over patterns outside", *LOOP_ORDERS, cause=ORDER_CAUSE, **ORDER_RANGE, **MONOTHREAD),
+    Claim("loop-order", "Loop over patterns outermost", *LOOP_ORDERS, cause=ORDER_CAUSE, **ORDER_RANGE, **MONOTHREAD),
     Claim("loop-order/block", "The same, the block alone", *BLOCKS, cause=BLOCK_CAUSE, **BLOCK_RANGE, **MONOTHREAD),
     Claim("whole", "All steps and flags", "before", "last", cause=WHOLE_CAUSE, **WHOLE_RANGE, **MONOTHREAD),
     *(
@@ -54,8 +54,8 @@ EARLIER_CLAIMS = [
     Claim("flags", "Flags help `associativity`", "associativity", "last", place="list"),
     Claim("atomic-error", "Threads outweigh atomic error sums", SERIAL, ATOMIC_ERROR, cause=SUM_CAUSE, **ON_ONE_HOST),
     Claim("tasks", "Tasks speed up the input", "serial", "tasks", needs="both forms", **ON_THREADS),
-    Claim("atomic-update", "Atomic updates undo the gain", ATOMIC_UPDATE, SERIAL, **ON_ONE_HOST),
-    Claim("own-sums", "Updates without atomics gain", SERIAL, OPENMP_BASE, **ON_ONE_HOST),
+    Claim("atomic-update", "Atomic additions undo gains", ATOMIC_UPDATE, SERIAL, **ON_ONE_HOST),
+    Claim("own-sums", "Sums in threads keep them", SERIAL, OPENMP_BASE, **ON_ONE_HOST),
     Claim("schedule", "One schedule is best", needs=SCHEDULE_NAME, ratio=lambda study: None, **ON_THREADS),
     kernels_claim("shared", "Shared operands are fastest", "operands", "global", "shared", **ON_GPU),
     kernels_claim("constant", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL, **ON_GPU),
@@ -65,7 +65,7 @@ EARLIER_CLAIMS = [
 LOOPS_AND_TILES_CAUSE = join_causes(Cause("loops, flags:", "before", "last"), Cause("tiles:", "last", ONE_THREAD))
 peer_claim = partial(Claim, needs="both")
 OUR_CLAIMS = [
-    Claim("rows", "Rows in the forward pass gain", "loop_order", "contiguous"),
+    Claim("rows", "`contiguous` beats `loop_order`", "loop_order", "contiguous"),
     *(
         Claim(f"beyond-flags/{name}", f"`{name}` gains beyond the flags", *lines, needs="both rungs with flags")
         for name, lines in STEPS_WITH_FLAGS.items()
@@ -78,6 +78,6 @@ OUR_CLAIMS = [
     openmp_claim("guided", "`guided` ties with `static`", "schedule", "static", "guided", **EQUAL),
     flat_claim("index", "Offsets beat walking the layers", "index", "walk", "offsets"),
     peer_claim("fused", "`cuda_fused` beats PyTorch", "pytorch_cuda", "cuda_fused"),
-    floor_claim("floor", "`cuda_fused` reaches its floor", "cuda_fused", cause=share_of_floor("the floor is {} of it")),
+    floor_claim("floor", "`cuda_fused` at the model's time", "cuda_fused"),
 ]
 CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

@@ -8,8 +8,8 @@ TITLE = "What each rung of the generator gains"
 CAPTION = """\
 The time of a picture, rung by rung, peers below; `home` and `pytorch_home` also copy it to the host. Dots are medians
 of processes, ticks the model's times. The wide line is the time of the work without zeros at the best rate measured in
-any precision; one without a measured rate may beat it. On the right: the median of the dots, the speed-up over the rung
-above in the same group of the table, with its 99 % interval, and the shares of the layers where timed separately.
+any precision; a precision without a measured rate may beat it. On the right: the median of the dots, the speed-up over
+the rung above in the same group of the table, with its 99 % interval, and the shares of the layers where timed alone.
 """
 EXPERIMENTS = ("dcgan_host", "dcgan_rungs", "dcgan_gpu", "dcgan_home", "dcgan_peers")
 USES_CEILINGS = True

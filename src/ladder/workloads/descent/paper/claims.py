@@ -109,7 +109,7 @@ EARLIER_CLAIMS = [
     kernels_claim("matrices", "In 128 blocks kernels on matrices gain most", **GROUPS),
     kernels_claim("init", "In 512 blocks the rate of `init` rises", **decision(min_gain, ("init",), *IN_512)),
     kernels_claim("others", "In 512 blocks no other rate rises", min=1, max=1, **decision(max_gain, OTHERS, *IN_512)),
-    Claim("bandwidth", r"$32 \times 32$ elements don't saturate the bandwidth", **BANDWIDTH, place="4.1, 4.2"),
+    Claim("bandwidth", r"$32 \times 32$ elements do not saturate the bandwidth", **BANDWIDTH, place="4.1, 4.2"),
 ]
 UPDATED, RECOMPUTED = (select("cuda_fused", "large", recompute=period) for period in (UNSTATED, 1))
 SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_persistent", "solution", n=4096, kappa=100)

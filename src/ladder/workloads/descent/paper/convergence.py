@@ -13,7 +13,7 @@ The residual that a solve reports, relative to that at its start, by iteration a
 the rate of steepest descent in theory, the dashed black line the bound on the error of CG, which the residual may
 exceed by a factor of up to the square root of the condition number. An updated residual keeps falling after rounding
 has stopped the true one. A step that then recomputes it makes it jump up to the true one; afterwards it falls again in
-steepest descent, but not in CG.
+steepest descent, but not in CG. “Residual recomputed” alone: steepest descent.
 """
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel

@@ -55,7 +55,7 @@ def slowdown_claim(product):
             raise NotMeasured
         return study.ratio(deep_net(product, THREADS[-1]), deep_net(product))
 
-    words, needs = f"`{product}`: longer on {THREADS[-1]} threads", f"fewer than {THREADS[-1]} cores"
+    words, needs = f"`{product}`: slower on {THREADS[-1]} threads", f"fewer than {THREADS[-1]} cores"
     return Claim(f"rises/{product}", words, ratio=ratio, needs=needs, place="2.2.5")
 
 
@@ -104,18 +104,18 @@ EARLIER_CLAIMS = [
     *(threads_claim(f"falls/{form}", f"`{form}` falls with threads", 1, KNEE, form) for form in FORMS.values()),
     *map(plateau_claim, (*FORMS.values(), WHOLE)),
     threads_claim("half/openmp", "`openmp`: half the time on two threads", 1, 2, **WITH_LOOPS, **equals(2)),
-    threads_claim("on/openmp", f"`openmp`: falls on to {PEAK} threads", KNEE, PEAK, **WITH_LOOPS),
+    threads_claim("on/openmp", f"`openmp`: falls further up to {PEAK} threads", KNEE, PEAK, **WITH_LOOPS),
     threads_claim("half/blas", "`blas`: half the time on two threads", 1, 2, **WITH_BLAS, **equals(2)),
-    threads_claim("on/blas", f"`blas`: falls on to {PEAK} threads", KNEE, PEAK, **WITH_BLAS),
+    threads_claim("on/blas", f"`blas`: falls further up to {PEAK} threads", KNEE, PEAK, **WITH_BLAS),
     *map(slowdown_claim, ("openmp", "blas")),
-    claim("blas/1", "BLAS over plain loops, one thread", *ON_ONE_THREAD, cause_by_form(*ON_ONE_THREAD), place="2.2.4"),
-    claim(f"blas/{PEAK}", f"BLAS over plain loops, {PEAK} threads", *ON_PEAK, cause_by_form(*ON_PEAK), place="2.2.4"),
+    claim("blas/1", "OpenBLAS over loops, one thread", *ON_ONE_THREAD, cause_by_form(*ON_ONE_THREAD), place="2.2.4"),
+    claim(f"blas/{PEAK}", f"OpenBLAS over loops, {PEAK} threads", *ON_PEAK, cause_by_form(*ON_PEAK), place="2.2.4"),
     claim("shared", "Shared memory halves the training", NAIVE, SHARED, SHARED_CAUSE, min=2, **GPU),
     claim("close", "cuBLAS with copies equals OpenBLAS", BLAS, COPIES, no_copy(BLAS, CUBLAS), **EQUAL, **GPU),
     claim("fastest/cublas", CUBLAS_WORDS, SHARED_COPIES, COPIES, no_copy(SHARED, CUBLAS), **GPU),
     claim("fastest/blas", OPENBLAS_WORDS, SHARED_COPIES, BLAS, no_copy(SHARED, BLAS), **GPU),
     share_claim("share", "the training", *ON_ONE_THREAD, **GPU),
-    *(claim(f"gpu/{key}", f"`{key}` over OpenMP on {PEAK} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
+    *(claim(f"gpu/{key}", f"`{key}` over `openmp` on {PEAK} threads", OPENMP, f"deep/{key}", **GPU) for key in KERNELS),
 ]
 GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
 GRAPH_CAUSE = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
@@ -140,7 +140,7 @@ OUR_CLAIMS = [
     claim("peer/pytorch/compiled", "Training with `tiled` over `pytorch`, compiled", PEERS[2], TILED),
     claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, LAUNCH_CAUSE),
     claim("peer/pytorch_cuda/compiled", "Training with `cuda_mma` over PyTorch's compiled graph", COMPILED, MMA),
-    claim("persistent/100", "One launch over the compiled graph, batches of 100", *(f"100/{key}" for key in EPOCHS)),
-    claim("persistent/1000", "The same, batches of 1000", *(f"1000/{key}" for key in EPOCHS)),
+    claim("persistent/100", "One launch over PyTorch's compiled graph, batches of 100", *map("100/{}".format, EPOCHS)),
+    claim("persistent/1000", "The same, batches of 1000", *map("1000/{}".format, EPOCHS)),
 ]
 CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}
