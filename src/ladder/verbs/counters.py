@@ -34,18 +34,18 @@ def run(options):
     items = plan.plan(config, targets.this_machine(config))
     gpus = " ".join(sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus()))
     origin = {"machine": options.machine, "commit": revision.format(revision.current()), "gpu": gpus}
-    rows, failures = [], {}
+    failures = {}
     for item in items:
         print(item.case.key, file=sys.stderr, flush=True)
         try:
             if item.skipped:
                 raise LadderError(f"It is skipped: {item.skipped}.")
             files = case_files.provide(item.case, Progress().say)
-            rows += counters.rows(item, profiling.count_kernels(item.case, files), origin)
+            # After each case, so that a run which is cut off keeps those before.
+            counters.write(folder, counters.rows(item, profiling.count_kernels(item.case, files), origin))
         except LadderError as error:
             failures[item.case.key] = str(error)
-    if rows:
-        counters.write(folder, rows)
+    if len(failures) < len(items):
         published_index.write(options.into)
     if failures:
         reasons = "\n".join(f"{key}: {reason}" for key, reason in failures.items())
