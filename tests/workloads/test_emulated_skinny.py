@@ -114,6 +114,7 @@ def test_every_product_has_a_plan_within_the_limits():
                 assert (length, side, terms) == (max(m, n), min(m, n), k)
                 assert plan.parts == plan.grid[1] == -(-k // chunk)
                 slices = -(-side // tiling["short"])
-                assert plan.grid[0] // slices * (rows[0] if rows else cuda_skinny.WIDTH) >= length
+                width = cuda_skinny.WARP * cuda_skinny.values_of(tiling["short"], itemsize)
+                assert plan.grid[0] // slices * (rows[0] if rows else width) >= length
                 if rows:
                     assert chunk * itemsize * tiling["short"] <= 2 * cuda_skinny.SHARED_BYTES

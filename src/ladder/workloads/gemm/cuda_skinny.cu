@@ -10,24 +10,27 @@
 // `gemm_outer` computes out (m, n) of at most SHORT terms.
 //
 // Launch: block THREADS = 256; `add` block (32, 8), grid ceil(elements / 32), and shared memory of an element a thread.
-//   gemm_across  grid (ceil(length / 128) * slices, ceil(terms / chunk)), shared memory ACROSS_TERMS * ROW elements
+//   gemm_across  grid (ceil(length / WIDTH) * slices, ceil(terms / chunk)), shared memory ACROSS_TERMS * ROW elements
 //   gemm_along   grid (ceil(length / rows) * slices, as above), SHORT * ALONG_ROW; chunk is at most ALONG_TERMS
-//   gemm_outer   grid (ceil(n / 128), ceil(m / rows)), OUTER_ROWS * ROW
+//   gemm_outer   grid (ceil(n / WIDTH), ceil(m / rows)), OUTER_ROWS * ROW
 #include "vector.cuh"
 #include "warp.cuh"
 
-static_assert(SHORT % V == 0 && SHORT >= 4 && SHORT <= 32, "short must be 4, 8, 16 or 32");
+static_assert(SHORT % 4 == 0 && SHORT >= 4 && SHORT <= 32, "short must be a multiple of 4, and at most 32");
 constexpr int WARPS = 8, THREADS = WARPS * WARP;
-constexpr int VALUES = 4;                   // elements of the long side that a thread computes with at once
+// Elements of the long side that a thread computes with at once; more sums of 8 bytes don't fit in the registers of two
+// blocks per multiprocessor.
+constexpr int VALUES = SHORT * sizeof(REAL) > 64 && sizeof(REAL) == 8 ? 2 : 4;
 constexpr int WIDTH = VALUES * WARP;        // the same of a warp
 constexpr int ROW = SHORT + V;              // of the short operand in shared memory, padded against bank conflicts
-constexpr int ACROSS_TERMS = 32768 / sizeof(REAL) / SHORT, ALONG_TERMS = 2 * ACROSS_TERMS;  // in shared memory
+// Terms in shared memory, whole steps of every kernel.
+constexpr int ACROSS_TERMS = 32768 / sizeof(REAL) / SHORT / 128 * 128, ALONG_TERMS = 2 * ACROSS_TERMS;
 constexpr int ALONG_ROW = ALONG_TERMS + 1;  // of these terms, padded too
 constexpr int SLICE = 4;                    // elements of the short side whose sums the warps add up at once
 constexpr int OUTER_ROWS = 128;             // of A in shared memory
-constexpr int MIN_BLOCKS = SHORT * sizeof(REAL) <= 64 ? 2 : 1;
+constexpr int MIN_BLOCKS = SHORT <= 16 ? 2 : 1;
 static_assert(ACROSS_TERMS % (WARPS * UNROLL) == 0 && ALONG_TERMS % (WARP * UNROLL) == 0,
-              "unroll must be a power of two, and smaller if short is large: whole steps fill the shared memory");
+              "unroll must be a power of two, at most 8: whole steps fill the shared memory");
 static_assert(WARPS * SLICE * WIDTH <= ACROSS_TERMS * ROW, "the sums of the warps don't fit in the tile's memory");
 
 extern __shared__ Vector memory[];
@@ -125,7 +128,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_across(SK
   }
 }
 
-constexpr int COUNT = VALUES * SHORT, GROUP = COUNT < WARP ? COUNT : WARP;  // sums of a lane, in groups
+constexpr int COUNT = VALUES * SHORT;                                       // sums of a lane
+constexpr int GROUP = (COUNT & -COUNT) < WARP ? COUNT & -COUNT : WARP;  // the largest power of two that divides them
 
 // Add up each of COUNT sums over the lanes of a warp, in a fixed order: of each group of GROUP sums, lane i gets the
 // one whose number is i % GROUP, as the group's first. In each step a lane sends its partner half of a group's
@@ -144,8 +148,10 @@ __device__ __forceinline__ void add_up_lanes(REAL (&sums)[COUNT], int lane) {
     add_up_lanes<HALF / 2>(sums, lane);
   } else {
 #pragma unroll
-    for (int distance = GROUP; distance < WARP; distance *= 2)
-      sums[0] += __shfl_xor_sync(~0u, sums[0], distance);  // COUNT < WARP, so there is one group
+    for (int group = 0; group < COUNT; group += GROUP)
+#pragma unroll
+      for (int distance = GROUP; distance < WARP; distance *= 2)
+        sums[group] += __shfl_xor_sync(~0u, sums[group], distance);
   }
 }
 
