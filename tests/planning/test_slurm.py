@@ -17,7 +17,7 @@ def queue(monkeypatch, tmp_path):
 
     def set_jobs(*jobs):
         lines = "".join(f"{number}|{comment}|{folder}\n" for number, comment, folder in jobs)
-        monkeypatch.setattr(slurm, "query", lambda *command: lines)
+        monkeypatch.setattr(slurm, "output_of", lambda *command: lines)
 
     return set_jobs
 
@@ -61,7 +61,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
                 del jobs[number]
         return "".join(f"{number}|rule_measure|{tmp_path}/{folder}\n" for number, folder in jobs.items())
 
-    monkeypatch.setattr(slurm, "query", query)
+    monkeypatch.setattr(slurm, "output_of", query)
     assert slurm.cancel_stray_jobs() == ["1", "3"]
     assert jobs == {"2": "study-2"}
 

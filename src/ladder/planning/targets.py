@@ -28,7 +28,7 @@ class Target:
     the command that starts MPI ranks, or None. `model` is the scheduler's name for the type of the GPUs, or None.
     `slurm_resources` has the resources for Snakemake's Slurm executor, with None for those not requested; it is empty
     for this machine. `quota` is the number of CPUs, possibly a fraction, whose time control groups allow, or None.
-    With `share`, cases on one GPU share a node.
+    With `can_share_nodes`, cases on one GPU share a node.
     """
 
     label: str
@@ -39,7 +39,7 @@ class Target:
     model: str | None = None
     slurm_resources: dict = field(default_factory=dict, hash=False)
     quota: float | None = None
-    share: bool = False
+    can_share_nodes: bool = False
 
 
 def kind_of(case: Case) -> str:
@@ -110,16 +110,16 @@ def of_nodes(nodes: Mapping[str, Any], common_resources: dict[str, str | None]) 
         nodes=nodes["count"],
         model=nodes["model"],
         slurm_resources=resources | nodes["resources"],
-        share=nodes["share"],
+        can_share_nodes=nodes["share"],
     )
 
 
 def shares_node(target: Target, case: Case) -> bool:
     """Whether a case leaves the other GPUs of its node to other cases: it is timed on one GPU and needs few cores."""
-    return target.share and traits.device(case) == "cuda" and case.threads <= target.cores // target.gpus
+    return target.can_share_nodes and traits.device(case) == "cuda" and case.threads <= target.cores // target.gpus
 
 
-def part_of_node(target: Target) -> dict[str, Any]:
+def resources_of_one_gpu(target: Target) -> dict[str, Any]:
     """The resources of a job that takes one GPU of a node, with an equal part of its cores and memory.
 
     Jobs of other users stay away (`--exclusive=user`).

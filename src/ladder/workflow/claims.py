@@ -27,8 +27,8 @@ class Claims:
     @end_run_on_mistake("can't be used")
     def plan(self):
         """The StudyPlan of the claims, without cases that can't run here."""
-        config = configuration.claims(self.study.config)
-        cases = [item for item in plan.plan(config, self.study.targets) if not item.skipped]
+        config = configuration.for_claims(self.study.config)
+        cases = [item for item in plan.plan(config, self.study.targets) if not item.skip_reason]
         return replace(self.study, config=config, every_case=cases, cases=cases)
 
     @functools.cached_property

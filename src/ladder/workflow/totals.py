@@ -72,7 +72,11 @@ def kind_line(kind, jobs, target):
     parts.append(f"at most {hours(jobs)}")
     if target.gpus > 1 and (small := [job for job in jobs if job.gpus == 1]):
         shared = sum(job.share < 1 for job in small)
-        advice = f"of which {shared} share nodes" if target.share else "whole nodes all the same: see the key `share`"
+        advice = (
+            f"of which {shared} share nodes"
+            if target.can_share_nodes
+            else "whole nodes all the same: see the key `share`"
+        )
         parts.append(f"{len(small)} on 1 GPU of {target.gpus}, {advice}")
     return f"  {kind}: {'; '.join(parts)}."
 
@@ -107,7 +111,7 @@ def sampling_hours(plan, jobs):
 
 def skipped_line(plan):
     """A list of the line on skipped cases; empty without any."""
-    reasons = Counter({item.case.key: str(item.skipped) for item in plan.cases if item.skipped}.values())
+    reasons = Counter({item.case.key: str(item.skip_reason) for item in plan.cases if item.skip_reason}.values())
     if not reasons:
         return []
     texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MAX_REASONS)]
