@@ -5,7 +5,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from ladder.errors import LadderError
-from ladder.planning import site, slurm
+from ladder.planning import cluster_description, slurm
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
     ],
 )
 def test_a_slurm_that_can_not_be_reached_is_told_from_a_refusal(message, start, monkeypatch):
-    described = site.validate(
+    described = cluster_description.validate(
         {"nodes": {"cpu": {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 1}}}, "site.yaml"
     )
     monkeypatch.setattr(slurm.shutil, "which", lambda name: name)

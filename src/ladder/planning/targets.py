@@ -10,8 +10,7 @@ from typing import Any
 from ladder.catalogue import locations, traits
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
-from ladder.planning import site as cluster_description
-from ladder.planning import yaml_files
+from ladder.planning import cluster_description, yaml_files
 from ladder.records.case import Case
 
 # Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.

@@ -19,7 +19,7 @@ from ladder.errors import LadderError
 from ladder.harness.plausibility import require_plausible
 from ladder.machine import revision
 from ladder.planning import configuration
-from ladder.records import campaigns, documents, kinds, record
+from ladder.records import campaigns, documents, published_hardware, record
 from ladder.records.case import Case
 from ladder.store import TABLES, ceilings, collect
 from ladder.store.publish import pack, replace_files
@@ -44,7 +44,7 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
     for path, content in records.items():
         require_same_campaign(path, content, note)
     first_record = next(iter(records.values()))
-    kinds.require_published_kind(note["machine"], first_record["description"])
+    published_hardware.require_same_hardware(note["machine"], first_record["description"])
     require_below_ceilings(records, experiments, margin)
     tables: dict[str, list[pd.DataFrame]] = {table: [] for table in TABLES}
     for content in records.values():

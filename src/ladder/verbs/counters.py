@@ -23,13 +23,13 @@ def run(options):
     from ladder.harness.progress import Progress
     from ladder.machine import description, identity, nvidia, revision
     from ladder.planning import configuration, plan, targets
-    from ladder.records import kinds
+    from ladder.records import published_hardware
     from ladder.records.files import require_writable
     from ladder.store import counters, published_index
 
     folder = Path(options.into, options.machine)
     require_writable(folder / counters.FILE)
-    kinds.require_published_kind(options.machine, description.describe())
+    published_hardware.require_same_hardware(options.machine, description.describe())
     config = configuration.for_claims(
         configuration.load([configuration.default_file()]) | {"claims": [options.configfile]}
     )
