@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from ladder.report.figures import (
     bars,
     by_threads,
-    ends,
     formats,
     heat,
     layout,
+    line_names,
     looks,
     marks,
     medians,
@@ -259,7 +259,7 @@ def test_the_legend_explains_hollow_marks_where_there_are_any():
 
 def test_lines_are_named_at_their_heights_in_their_colours(axes):
     scales.log_axis(axes.yaxis, (1.0, 100.0))
-    ends.label_at_right(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
+    line_names.label_at_right(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
     labels = {text.get_text(): (pytest.approx(text.xy[1], abs=1e-6), text.get_color()) for text in axes.texts}
     assert labels == {"a": (1.0, "red"), "b": (0.5, "blue")}
 

@@ -118,7 +118,7 @@ def test_shares_refer_to_the_ceiling_that_is_closest():
         "box-a", rows_of(gemv_case(), FAST) + rows_of(gemv_case(cache="warm"), FAST) + rows_of(stream, [[1e-3]] * 4)
     )
     cold, warm = rankings_of()
-    assert cold.entries[0].bound == ranking.MEMORY
+    assert cold.entries[0].ceiling == ranking.MEMORY
     # The product moves more bytes in a second than the stream, and so raises the ceiling to its own rate.
     assert cold.entries[0].share == pytest.approx(1, abs=0.02)
     assert warm.entries[0].share is None

@@ -7,7 +7,7 @@ from ladder.machine import revision
 from ladder.quantities import digits, rate, seconds
 from ladder.report import ratios
 from ladder.report.terminal import (
-    MAX_PRINTED_SPAN,
+    MAX_TERMINAL_SPAN,
     NONE,
     UNKNOWN,
     is_narrow,
@@ -24,8 +24,8 @@ UNCONVERGED_MARK = "*"  # after a variant whose median isn't as precise as the p
 NO_GPU_MARK = "‡"  # after the fastest where no variant on a GPU was measured, though some were at other sizes
 LOCAL_MARK = "°"  # after a variant whose result comes from this folder's records
 NOT_SLOWER = "not slower †"  # than the fastest, on the processes on which it wasn't chosen
-SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
-RANKING = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
+SUMMARY_HEAD = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
+RANKING_HEAD = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
 DEVICE_NAMES = {"host": "CPU", "cuda": "GPU", "mpi": "ranks", "mpi_cuda": "GPUs", "offload": "GPUs"}
 RIGHT_ALIGNED = ("", "rate", "ceiling", "time")
 
@@ -49,7 +49,7 @@ def summary(rankings):
                 *next_cells,
             ]
         )
-    yield from titled_table(SUMMARY, titles, rows, RIGHT_ALIGNED)
+    yield from titled_table(SUMMARY_HEAD, titles, rows, RIGHT_ALIGNED)
 
 
 def details(ranking):
@@ -68,7 +68,7 @@ def details(ranking):
         ]
         for number, entry in enumerate(ranking.entries, 1)
     ]
-    yield from table(RANKING, rows, RIGHT_ALIGNED)
+    yield from table(RANKING_HEAD, rows, RIGHT_ALIGNED)
 
 
 def notes(rankings):
@@ -93,7 +93,7 @@ def marks(rankings):
             "as fast or faster."
         )
     if any(UNKNOWN in ratio(quotient) for quotient in compared):
-        factor = f"within a factor of {MAX_PRINTED_SPAN}"
+        factor = f"within a factor of {MAX_TERMINAL_SPAN}"
         yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio {factor}."
     if not all(is_converged(entry) for entry in entries):
         yield f"{UNCONVERGED_MARK}: out of time before the interval of the median was as narrow as the protocol asks."
@@ -139,7 +139,7 @@ def join_pairs(pairs):
 
 def share(entry):
     """The cell of an entry's share of a ceiling, with the ceiling's first letter."""
-    return percent(entry.share) + (f" {entry.bound[0]}" if entry.bound else "  ")
+    return percent(entry.share) + (f" {entry.ceiling[0]}" if entry.ceiling else "  ")
 
 
 def tuning(entry):
@@ -152,7 +152,7 @@ def tuning(entry):
 def ratio(value):
     """The cell of how much slower an entry is than the fastest, as a ratio or in words.
 
-    If the interval spans a factor of MAX_PRINTED_SPAN or more, only its lower end is printed ("at least"), or UNKNOWN
+    If the interval spans a factor of MAX_TERMINAL_SPAN or more, only its lower end is printed ("at least"), or UNKNOWN
     if that end isn't above 1. UNPAIRED_MARK precedes all but UNKNOWN if no campaign measured both.
     """
     text = ratio_text(value)
@@ -192,7 +192,7 @@ def entry_document(entry):
         "rate": entry.rate,
         "unit": entry.unit,
         "share": entry.share,
-        "ceiling": entry.bound,
+        "ceiling": entry.ceiling,
         "over_fastest": interval(entry.over_fastest) if entry.over_fastest else None,
         "processes": int(rows["process"].nunique()),
         "samples": len(rows),

@@ -32,9 +32,9 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
 
     With `keep_published`, only cases that have a record now are replaced, in every experiment that has them; a planned
     case still without one gets a new reason in `missing`. All other published rows stay, including those of cases that
-    are no longer planned. The result of the tests on a GPU is published too. Raises LadderError without any record, for cases
-    that were timed beside other jobs, if rows to be kept can't be read or lack their commits, and if other hardware is
-    published under the machine's label; then the folder stays untouched.
+    are no longer planned. The result of the tests on a GPU is published too. Raises LadderError without any record, for
+    cases that were timed beside other jobs, if rows to be kept can't be read or lack their commits, and if other
+    hardware is published under the machine's label; then the folder stays untouched.
     """
     folder = Path(folder)
     plans = [dict(plan) | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]

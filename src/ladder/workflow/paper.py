@@ -34,7 +34,7 @@ class Paper:
         ]
         self.tables = [f"results/tex/{name}.tex" for name in tables.names()]
         self.own_templates = [str(path) for path in sorted(self.folder.glob("*.tex"))]
-        self.templates = [*self.own_templates, *map(str, chapters.files(*chapters.TEMPLATES))]
+        self.templates = [*self.own_templates, *map(str, chapters.files(*chapters.TEMPLATE_FILES))]
         names = [*(Path(path).name for path in self.own_templates), *chapters.templates()]
         self.texts = [f"results/texts/{name}" for name in names]
         bibliographies = [*sorted(self.folder.glob("*.bib")), *chapters.files("references.bib")]

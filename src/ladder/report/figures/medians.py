@@ -79,7 +79,7 @@ def rates(summaries, work):
     return summaries.assign(median=work / summaries["median"], low=work / summaries["high"], high=high)
 
 
-def conditions(row):
+def condition_words(row):
     """The words of a problem's title besides its size: the dtype unless it is float64, the cache unless it is cold."""
     dtype = [] if row["dtype"] == "float64" else [row["dtype"]]
     return dtype if row["cache"] == "cold" else [*dtype, f"{row['cache']} cache"]

@@ -47,7 +47,7 @@ def draw(study):
 def title(row):
     """A training by its layers, images and batches."""
     data = f"{row['images']:,} images of {row['source']}", f"batches of {row['batch']:,}"
-    return ", ".join([str(row["layers"]), row["activation"], *medians.conditions(row), *data])
+    return ", ".join([str(row["layers"]), row["activation"], *medians.condition_words(row), *data])
 
 
 def fill_loss(axes, rows):
