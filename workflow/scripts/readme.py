@@ -23,7 +23,7 @@ README = ROOT / "README.md"
 PUBLISHED = ROOT / "results/published"
 FIGURE = "mlp_waterfall"
 PICTURE = ROOT / "docs/waterfall.png"
-COLOURS = 256
+COLOUR_COUNT = 256
 DIGEST = "published rows"  # the key of the digest in the picture's PNG metadata
 EPOCH_SLUG = "layers=784-56-28-10,images=10000,epochs=1,rate=0.0001,momentum=0.8,scale=0.3,dtype=float32,source=mnist,\
 seed=1,cache=cold,{}"
@@ -212,7 +212,7 @@ def draw(source):
     text = PngImagePlugin.PngInfo()
     text.add_text(DIGEST, digest())
     with Image.open(source) as image:
-        quantized = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        quantized = image.convert("RGB").quantize(COLOUR_COUNT, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         quantized.save(PICTURE, optimize=True, pnginfo=text)
 
 

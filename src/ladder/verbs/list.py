@@ -4,8 +4,8 @@ from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.planning import configuration, plan, targets
 from ladder.verbs.arguments import (
-    add_configuration,
-    add_json,
+    add_configuration_option,
+    add_json_option,
     at_least_one,
     at_least_zero,
     print_json,
@@ -14,7 +14,7 @@ from ladder.verbs.arguments import (
 
 
 def add_arguments(parser):
-    add_configuration(parser, "override config/config.yaml, the later files the earlier ones")
+    add_configuration_option(parser, "override config/config.yaml, the later files the earlier ones")
     parser.add_argument("--cores", type=at_least_one, help="plan for this number of cores instead of this machine's")
     parser.add_argument("--gpus", type=at_least_zero, help="plan for this number of GPUs instead of this machine's")
     parser.add_argument(
@@ -23,7 +23,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--rungs", action="store_true", help="print every workload's sizes and variants with their tunings instead"
     )
-    add_json(parser)
+    add_json_option(parser)
 
 
 def run(options):
