@@ -163,8 +163,8 @@ RATIOS = [
 
 @pytest.mark.parametrize(("ratio", "text"), RATIOS)
 def test_how_much_slower_a_variant_is(ratio, text):
-    assert ranking_text.ratio_text(Ratio(*ratio)) == text
-    without_campaign = ranking_text.ratio(Ratio(*ratio))
+    assert ranking_text.slower_by_text(Ratio(*ratio)) == text
+    without_campaign = ranking_text.slower_by(Ratio(*ratio))
     assert without_campaign == (text if text == "unknown" else f"~{text}")
 
 

@@ -171,13 +171,13 @@ def notes():
 def ladders():
     """The table of ladders: the rungs of every system by their device, and its peers."""
     lines = [f"| system | {' | '.join(COLUMNS)} | peers |", "| --- " * (len(COLUMNS) + 2) + "|"]
-    for workload, what in SYSTEMS.items():
+    for workload, problem in SYSTEMS.items():
         variants = {variant: workloads.constants(workload, variant) for variant in workloads.rungs(workload)}
         rungs = {variant: constants["DEVICE"] for variant, constants in variants.items() if not constants.get("PEER")}
         cells = [[name for name, device in rungs.items() if device in devices] for devices in COLUMNS.values()]
         cells.append([name for name in variants if name not in rungs])
         text = " | ".join(", ".join(f"`{name}`" for name in cell) or "–" for cell in cells)
-        lines.append(f"| **{workload}**: {what} | {text} |")
+        lines.append(f"| **{workload}**: {problem} | {text} |")
     return "\n".join(lines)
 
 

@@ -85,13 +85,13 @@ def markers(folder: Path = FOLDER) -> dict[str, tuple[int, str | None]]:
     a long one is split into folders that begin with `@`. The marker of a Slurm job holds its ID until the node
     overwrites it.
     """
-    started, root = {}, folder / "incomplete"
+    started_jobs, root = {}, folder / "incomplete"
     for parent, _, names in os.walk(root):
         for name in names:
             path = Path(parent, name)
             try:
-                code = "".join(part.removeprefix("@") for part in path.relative_to(root).parts)
-                file = base64.urlsafe_b64decode(code).decode()
+                encoded_path = "".join(part.removeprefix("@") for part in path.relative_to(root).parts)
+                file = base64.urlsafe_b64decode(encoded_path).decode()
             except ValueError:
                 continue  # not a marker
             try:
@@ -100,23 +100,23 @@ def markers(folder: Path = FOLDER) -> dict[str, tuple[int, str | None]]:
                 continue  # the job has ended meanwhile
             except (OSError, ValueError, TypeError, KeyError):
                 job_id = None  # the marker is just being written, or truncated
-            started[file] = modified_ns(path), job_id
-    return started
+            started_jobs[file] = modified_ns(path), job_id
+    return started_jobs
 
 
 def state_of(
-    case: Mapping[str, Any], started: Mapping[str, tuple[int, str | None]], began: int, is_running: bool
+    case: Mapping[str, Any], started_jobs: Mapping[str, tuple[int, str | None]], began: int, is_running: bool
 ) -> str:
     """The state of a case, one of STATES.
 
-    `started` holds the markers of started jobs, and `began` the start of the run in ns. `is_running` says whether
+    `started_jobs` are their markers, and `began` the start of the run in ns. `is_running` says whether
     Snakemake is running.
     """
     path = record.path_of(case["machine"], case["key"])
     if case["left_out"]:
         return "skipped"
-    if path in started:
-        since, job_id = started[path]
+    if path in started_jobs:
+        since, job_id = started_jobs[path]
         if is_running and since >= began:
             return "waiting" if job_id else "running"
         if not (is_running and case["due"]):
@@ -129,13 +129,13 @@ def state_of(
 
 def states(cases: Sequence[Mapping[str, Any]], began: int, is_running: bool, folder: Path = FOLDER) -> list[str]:
     """The state of every case, in their order."""
-    started = markers(folder)
-    first_states = [state_of(case, started, began, is_running) for case in cases]
+    started_jobs = markers(folder)
+    first_states = [state_of(case, started_jobs, began, is_running) for case in cases]
     # A job that started after its marker was looked for has a log but no record, so it seems failed. The second look
     # finds its marker or, if the job has ended, its record.
-    started = markers(folder)
+    started_jobs = markers(folder)
     pairs = zip(cases, first_states, strict=True)
-    return [state_of(case, started, began, is_running) if state == "failed" else state for case, state in pairs]
+    return [state_of(case, started_jobs, began, is_running) if state == "failed" else state for case, state in pairs]
 
 
 def reason(log: Path | str) -> str:

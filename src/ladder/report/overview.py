@@ -103,8 +103,8 @@ def draw(study):
         for panel, panel_axes in zip(column, axes, strict=True):
             fill(panel_axes, panel, machine_looks)
     entries = [
-        Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=layout.mark_published(name))
-        for name, (c, m) in machine_looks.items()
+        Line2D([], [], color=colour, marker=marker, linestyle="", ms=4, label=layout.mark_published(name))
+        for name, (colour, marker) in machine_looks.items()
     ]
     layout.legend(figure, entries, True)
     return figure

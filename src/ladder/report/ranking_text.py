@@ -38,7 +38,9 @@ def summary(rankings):
     titles, rows = [], []
     for ranking in rankings:
         first, *others = ranking.entries
-        next_cells = [name(others[0]), device_name(others[0]), ratio(others[0].over_fastest)] if others else [NONE] * 3
+        next_cells = (
+            [name(others[0]), device_name(others[0]), slower_by(others[0].over_fastest)] if others else [NONE] * 3
+        )
         titles.append(join_pairs({key: value for key, value in ranking.sizes.items() if key not in common}))
         rows.append(
             [
@@ -63,7 +65,7 @@ def details(ranking):
             seconds_with_interval(entry.seconds),
             rate(entry.rate, entry.unit),
             share(entry),
-            ratio(entry.over_fastest) if entry.over_fastest else "fastest" + NO_GPU_MARK * ranking.lacks_gpus,
+            slower_by(entry.over_fastest) if entry.over_fastest else "fastest" + NO_GPU_MARK * ranking.lacks_gpus,
             tuning(entry),
         ]
         for number, entry in enumerate(ranking.entries, 1)
@@ -85,14 +87,14 @@ def marks(rankings):
     entries = [entry for ranking in rankings for entry in ranking.entries]
     compared = [entry.over_fastest for entry in entries if entry.over_fastest]
     yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
-    if any(ratio(quotient).startswith(UNPAIRED_MARK) for quotient in compared):
+    if any(slower_by(quotient).startswith(UNPAIRED_MARK) for quotient in compared):
         yield f"{UNPAIRED_MARK}: measured in no campaign together with the fastest, so the ratio supports no verdict."
-    if any(NOT_SLOWER in ratio(quotient) for quotient in compared):
+    if any(NOT_SLOWER in slower_by(quotient) for quotient in compared):
         yield (
             "†: the fastest was chosen on half of its processes. On the others, which give the ratios, this variant is "
             "as fast or faster."
         )
-    if any(UNKNOWN in ratio(quotient) for quotient in compared):
+    if any(UNKNOWN in slower_by(quotient) for quotient in compared):
         factor = f"within a factor of {MAX_TERMINAL_SPAN}"
         yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio {factor}."
     if not all(is_converged(entry) for entry in entries):
@@ -149,18 +151,18 @@ def tuning(entry):
     return join_pairs(entry.case.tuning | entry.case.variables | lower) or NONE
 
 
-def ratio(value):
+def slower_by(value):
     """The cell of how much slower an entry is than the fastest, as a ratio or in words.
 
     If the interval spans a factor of MAX_TERMINAL_SPAN or more, only its lower end is printed ("at least"), or UNKNOWN
     if that end isn't above 1. UNPAIRED_MARK precedes all but UNKNOWN if no campaign measured both.
     """
-    text = ratio_text(value)
+    text = slower_by_text(value)
     return text if value.spread or text == UNKNOWN else UNPAIRED_MARK + text
 
 
-def ratio_text(value):
-    """The text of `ratio`, without its mark."""
+def slower_by_text(value):
+    """The text of `slower_by`, without its mark."""
     if not is_narrow(value):
         return f"at least {digits(value.low, 2)} ×" if value.low > 1 else UNKNOWN
     if verdicts.outcome_of(value.low, value.high) == verdicts.EQUAL:

@@ -110,8 +110,8 @@ class Claims:
 
     def fingerprint(self, wildcards):
         """A digest of the code behind a block."""
-        codes = [sources.fingerprint(item.case) for item in self.items(wildcards)]
-        return hashlib.sha256(" ".join(codes).encode()).hexdigest()[:16]
+        fingerprints = [sources.fingerprint(item.case) for item in self.items(wildcards)]
+        return hashlib.sha256(" ".join(fingerprints).encode()).hexdigest()[:16]
 
 
 def block_name(name, with_machine):

@@ -14,7 +14,7 @@ COLUMNS = ["precision", "method", "flops", "ratio", "converged"]
 
 
 def figure(results, library):
-    """A band per machine with a panel per precision; without any measurement a sentence."""
+    """A band per machine with a panel per precision, from `results`, a Study; `library` is the method compared with."""
     frame = medians.samples(medians.join_tables(results.tables))
     panels = {}
     for name in results.machines():
