@@ -166,7 +166,7 @@ def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_
         (row["form"], row["cache"], row["variant"], [*rows["variant"]]) for row, rows in medians.problems(frame)
     ]
     assert problems == [("nn", "cold", "b", ["b", "a"]), ("tn", "cold", "a", ["a"]), ("nn", "warm", "a", ["a"])]
-    assert [len(rows) for _, rows in medians.problems(frame, ignored=["form", "m"])] == [3, 1]
+    assert [len(rows) for _, rows in medians.problems(frame, ignored_sizes=["form", "m"])] == [3, 1]
     assert medians.problems(frame.iloc[:0]) == []
 
 
@@ -410,10 +410,10 @@ def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
     assert layout.rows_of_bands(several) == 2 + 1 + 1
     assert layout.rows_of_bands(single) == 2
     assert layout.rows_of_bands(single, max_columns=1) == 4
-    height, shares = layout.shared_height(several, {"a": 1.5, "b": 2.0, "c": 1.0})
+    height, shares = layout.band_heights(several, {"a": 1.5, "b": 2.0, "c": 1.0})
     assert (height, shares) == (6.0, {"a": 3.0, "b": 2.0, "c": 1.0})
     tall = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}
-    assert layout.shared_height(single, tall) == (4.0, tall)
+    assert layout.band_heights(single, tall) == (4.0, tall)
 
 
 def test_a_machine_has_as_much_height_as_its_rows_of_panels():

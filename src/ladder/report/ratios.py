@@ -95,9 +95,9 @@ def distinct_texts(ratio, decimals):
     An end isn't rounded to 1 unless the interval reaches 1, if one more decimal avoids that.
     """
     if not is_bounded(ratio.low, ratio.high):
-        return rounded(ratio.value, decimals), None
+        return fixed_point(ratio.value, decimals), None
     texts = [
-        [rounded(number, decimals + extra) for number in (ratio.value, ratio.low, ratio.high)]
+        [fixed_point(number, decimals + extra) for number in (ratio.value, ratio.low, ratio.high)]
         for extra in range(MAX_EXTRA_DIGITS + 1)
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
@@ -108,7 +108,7 @@ def distinct_texts(ratio, decimals):
     return texts[0][0], None
 
 
-def rounded(value, decimals):
+def fixed_point(value, decimals):
     """A number as text with so many decimals, which may be negative."""
     return f"{round(value, decimals):.{max(decimals, 0)}f}"
 
@@ -157,7 +157,7 @@ def prose(ratio):
     if ratio.high > NARROW_SPAN * ratio.low:
         return latex(ratio)
     min_decimals = decimals_of(ratio.value)
-    texts = [rounded(ratio.value, min_decimals + extra) for extra in range(MAX_EXTRA_DIGITS + 1)]
+    texts = [fixed_point(ratio.value, min_decimals + extra) for extra in range(MAX_EXTRA_DIGITS + 1)]
     return with_times_sign(next((text for text in texts if float(text) != 1), texts[0]))
 
 
@@ -171,7 +171,7 @@ def efficiency(ratio, processor_count):
     share = ratio.times(100 / processor_count)
     decimals = max(decimals_of(share.value), 0)
     is_narrow = share.high <= NARROW_SPAN * share.low
-    value, ends = (rounded(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
+    value, ends = (fixed_point(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
     return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 

@@ -86,8 +86,8 @@ def workload(name):
     return modules()[name][0]
 
 
-def drawable(experiments):
-    """The figures whose experiments are all among those given."""
+def drawable_names(experiments):
+    """The names of the figures whose experiments are all among those given."""
     return [name for name in names() if set(constants(name)["EXPERIMENTS"]) <= set(experiments)]
 
 

@@ -22,7 +22,7 @@ def figure(panels, unit, margin, handles=()):
     """
     counts = {name: len(blocks) for name, blocks in panels.items()}
     heights = {name: max(panel_inches(groups) for _, groups, _ in blocks) + margin for name, blocks in panels.items()}
-    height, heights = layout.shared_height(counts, heights)
+    height, heights = layout.band_heights(counts, heights)
     figure = layout.new_figure(0.3 + 0.15 * (len(handles) // 5) + height)
     bands = layout.bands(figure, counts, inches=heights)
     for name, blocks in panels.items():
