@@ -24,7 +24,7 @@ from ladder.planning.targets import Target, nodes_of, target_of
 from ladder.records import campaigns, documents, files, record
 from ladder.records.case import Case
 
-TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
+IMPORT_TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def has_mpi_library() -> bool:
     try:
         # In the environment of a worker, not of the user.
         result = processes.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, env=variables.inherited()
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=IMPORT_TIMEOUT, env=variables.inherited()
         )
         return result.returncode == 0
     except subprocess.TimeoutExpired:

@@ -15,7 +15,7 @@ from ladder.records.case import Case
 
 # Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.
 KINDS = ("cpu", "mpi", "gpu")
-SITE = "cluster/site.yaml"
+SITE_FILE = "cluster/site.yaml"
 SITE_VARIABLE = "LADDER_SITE"
 
 
@@ -130,7 +130,7 @@ def resources_of_one_gpu(target: Target) -> dict[str, Any]:
 
 def site_path() -> Path:
     """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
-    return locations.expand_home(os.environ.get(SITE_VARIABLE, SITE))
+    return locations.expand_home(os.environ.get(SITE_VARIABLE, SITE_FILE))
 
 
 def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | None:
@@ -141,6 +141,6 @@ def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | N
     path = path or site_path()
     if not path.exists():
         raise LadderError(
-            f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
+            f"There is no {path} that describes the cluster: copy {SITE_FILE} and name the copy by {SITE_VARIABLE}."
         )
     return cluster_description.validate(yaml_files.read(path, "cluster's description"), path)

@@ -14,12 +14,13 @@ from ladder.store.study import CASE, RECORD
 
 MICROSECONDS_PER_SECOND = 1e6
 SAMPLE_DIGITS = 5  # significant digits of a sample
-CASE_COLUMNS = ("device", "precision", "flops", "bytes", "cache")
-COLUMNS = (*RECORD, *CASE_COLUMNS, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
+# The columns whose values a row has from the first sample of its case.
+COPIED_COLUMNS = ("device", "precision", "flops", "bytes", "cache")
+COLUMNS = (*RECORD, *COPIED_COLUMNS, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
 PROCESS_COLUMNS = ["campaign", "commit"]
 SAMPLE_COLUMNS = (
     *RECORD,
-    *CASE_COLUMNS,
+    *COPIED_COLUMNS,
     "phase",
     "process",
     "sample",
@@ -48,7 +49,7 @@ def rows(study):
         row = first[key]
         cases.append(
             {name: summary[name] for name in RECORD}
-            | {name: row[name] for name in CASE_COLUMNS}
+            | {name: row[name] for name in COPIED_COLUMNS}
             | {"flops": number(row["flops"]), "bytes": number(row["bytes"])}
             | {"seconds": number(summary["median"]), "low": number(summary["low"]), "high": number(summary["high"])}
             | {"converged": bool(summary["converged"]), "share": share_of(row, summary["median"])}

@@ -23,11 +23,11 @@ from ladder.errors import LadderError
 from ladder.records import checksums, documents
 from ladder.store import TABLES, table_cache
 
-CASE_COLUMNS = ("machine", "experiment", "workload", "variant", "case")
+RECORD_COLUMNS = ("machine", "experiment", "workload", "variant", "case")
 # The columns in which every row of a table must have a value, and those of them with numbers, which aren't negative.
 REQUIRED_COLUMNS = {
     "samples": (
-        *CASE_COLUMNS,
+        *RECORD_COLUMNS,
         "cache",
         "device",
         "flops",
@@ -38,10 +38,10 @@ REQUIRED_COLUMNS = {
         "phase",
         "seconds",
     ),
-    "checks": (*CASE_COLUMNS, "process", "check", "error", "bound"),
-    "curves": (*CASE_COLUMNS, "process"),
-    "traces": (*CASE_COLUMNS, "process", "lane", "name", "start", "end"),
-    "missing": (*CASE_COLUMNS, "why"),
+    "checks": (*RECORD_COLUMNS, "process", "check", "error", "bound"),
+    "curves": (*RECORD_COLUMNS, "process"),
+    "traces": (*RECORD_COLUMNS, "process", "lane", "name", "start", "end"),
+    "missing": (*RECORD_COLUMNS, "why"),
     "sensitivity": ("workload", "variant", "case", "dtype", "array", "fault", "check", "places", "seen"),
 }
 NUMBER_COLUMNS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
