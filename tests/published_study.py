@@ -29,7 +29,7 @@ def study():
     published = PublishedTables(folders)
     tables = {
         experiment: {
-            name: table_files.with_types(collect.concatenate(published.parts(name, experiment, set())))
+            name: table_files.with_types(collect.concatenate(published.frames(name, experiment, set())))
             for name in TABLES
         }
         for experiment in EXPERIMENTS

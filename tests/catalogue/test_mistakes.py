@@ -72,7 +72,7 @@ def refusal(*arguments):
 
 
 def test_the_workload_without_a_mistake_is_planned(spmv):
-    assert [item.skipped for item in plan_copy()] == [None, None]
+    assert [item.skip_reason for item in plan_copy()] == [None, None]
     assert len(plan_copy(SIZES | {"rows": [10, 10**7]})) == 4
 
 
@@ -435,7 +435,7 @@ def test_an_import_of_what_is_missing_is_refused_when_planning(spmv, statement, 
 def test_optional_and_present_imports_are_planned(spmv, statement):
     edit(spmv / "gathered.py", "import numpy as np", f"import numpy as np\n{statement}")
     gathered = plan_copy()[0]
-    assert str(gathered.skipped) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
+    assert str(gathered.skip_reason) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
 
 
 UNDEFINED_NAMES = [

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from ladder.errors import LadderError
-from ladder.planning import site
+from ladder.planning import cluster_description
 from ladder.planning import slurm as scheduler
 from ladder.records.case import Case
 
@@ -18,7 +18,7 @@ def describe(kind="cpu", **nodes):
     """A validated description in which keys of one kind of nodes differ."""
     kinds = {"cpu": NODES, "mpi": {**NODES, "count": 2}, "gpu": {**NODES, **GPU_KEYS}}
     kinds = {name: keys | {"machine": f"lab-{name}"} for name, keys in kinds.items()}
-    return site.validate({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
+    return cluster_description.validate({"nodes": kinds | {kind: kinds[kind] | nodes}}, "site.yaml")
 
 
 @pytest.mark.cluster

@@ -139,7 +139,7 @@ def test_defaults_are_in_the_slug():
 
 def reasons(items):
     """Why each case is skipped, as a sentence, or None."""
-    return [item.skipped and str(item.skipped) for item in items]
+    return [item.skip_reason and str(item.skip_reason) for item in items]
 
 
 def test_cases_with_more_threads_than_cores_are_skipped():
@@ -209,7 +209,7 @@ def test_a_training_without_its_product_is_skipped(write_variant):
     )
     sizes = {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5}
     (item,) = plan_experiment({"host": {"product": name, "threads": 1}}, sizes=sizes, workload="mlp")
-    assert str(item.skipped) == "no_such_library is not installed"
+    assert str(item.skip_reason) == "no_such_library is not installed"
 
 
 def test_a_training_in_another_dtype_than_its_product_takes_is_skipped(write_variant):
@@ -484,7 +484,7 @@ def test_a_record_counts_only_for_its_machine(monkeypatch, tmp_path):
     path.touch()
     items = [item_here, item_there, replace(second, machine="there")]
     assert reasons(plan.skip_unmeasured(items)) == ["not measured", None, "not measured"]
-    document = plan.document([item_here, replace(second, machine="there", skipped="why")], "one")["cases"]
+    document = plan.document([item_here, replace(second, machine="there", skip_reason="why")], "one")["cases"]
     assert [(case["key"], case["machine"], case["left_out"]) for case in document] == [
         (first.case.key, "here", None),
         (second.case.key, "there", "why"),
@@ -517,9 +517,9 @@ def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers
     training = experiment_of({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
     config = {"experiments": {"deep": training, "other": experiment_of({"blas": {"threads": 1}})}}
     deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
-    assert other.skipped is None
-    assert (deep.skipped is None) == fits
-    assert fits or f"allows names of at most {max_bytes} bytes, and .layers=784-100-" in str(deep.skipped)
+    assert other.skip_reason is None
+    assert (deep.skip_reason is None) == fits
+    assert fits or f"allows names of at most {max_bytes} bytes, and .layers=784-100-" in str(deep.skip_reason)
     assert plan.skip_unmeasured([deep, other]) == []
 
 

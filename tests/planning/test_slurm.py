@@ -5,7 +5,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from ladder.errors import LadderError
-from ladder.planning import site, slurm
+from ladder.planning import cluster_description, slurm
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def queue(monkeypatch, tmp_path):
 
     def set_jobs(*jobs):
         lines = "".join(f"{number}|{comment}|{folder}\n" for number, comment, folder in jobs)
-        monkeypatch.setattr(slurm, "query", lambda *command: lines)
+        monkeypatch.setattr(slurm, "output_of", lambda *command: lines)
 
     return set_jobs
 
@@ -61,7 +61,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
                 del jobs[number]
         return "".join(f"{number}|rule_measure|{tmp_path}/{folder}\n" for number, folder in jobs.items())
 
-    monkeypatch.setattr(slurm, "query", query)
+    monkeypatch.setattr(slurm, "output_of", query)
     assert slurm.cancel_stray_jobs() == ["1", "3"]
     assert jobs == {"2": "study-2"}
 
@@ -81,7 +81,7 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
     ],
 )
 def test_a_slurm_that_can_not_be_reached_is_told_from_a_refusal(message, start, monkeypatch):
-    description = site.validate(
+    description = cluster_description.validate(
         {"nodes": {"cpu": {"partition": "cpu", "machine": "lab", "cores": 2, "memory": 1}}}, "site.yaml"
     )
     monkeypatch.setattr(slurm.shutil, "which", lambda name: name)

@@ -132,7 +132,7 @@ def test_a_case_without_gpus_requests_all_nodes_of_its_kind(site):
 
 def test_the_shipped_description_is_valid_and_has_all_kinds(monkeypatch):
     monkeypatch.delenv(targets.SITE_VARIABLE, raising=False)
-    targets_by_kind = targets.of_cluster(targets.site(ROOT / targets.SITE))
+    targets_by_kind = targets.of_cluster(targets.site(ROOT / targets.SITE_FILE))
     assert set(targets_by_kind) == set(targets.KINDS)
     assert targets.labels(targets_by_kind) == ["cluster-cpu", "cluster-gpu"]
 

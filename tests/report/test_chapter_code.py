@@ -45,7 +45,7 @@ def test_a_mistake_in_a_figure_names_the_line(function, monkeypatch):
 def test_a_mistake_in_a_claim_names_the_line(function, monkeypatch):
     fails, path = function
     chapter = chapters.Chapter("gemm", path.parent, 1, "On gemm", ())
-    (path.parent / chapters.LINES).touch()
+    (path.parent / chapters.LINES_FILE).touch()
     monkeypatch.setattr(chapters, "chapters", lambda: [chapter])
     monkeypatch.setattr(chapters.Chapter, "study", fails)
     with pytest.raises(LadderError, match=re.escape(f"KeyError: 'bytes_' (line 2 of {path})")):

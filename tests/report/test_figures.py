@@ -213,9 +213,9 @@ def test_a_figures_intervals_are_those_of_the_statistics():
 def test_every_figure_has_a_caption_and_is_drawable_from_the_configuration():
     for name in figures.names():
         assert figures.caption(name).endswith(".")
-    assert figures.drawable(planned_cases()) == figures.names()
-    assert figures.drawable(["mlp_accuracy"]) == ["dcgan_pictures", "mlp_learning", "mlp_sample_digits"]
-    assert "gemv_phases" not in figures.drawable(["gemv_mpi"])
+    assert figures.drawable_names(planned_cases()) == figures.names()
+    assert figures.drawable_names(["mlp_accuracy"]) == ["dcgan_pictures", "mlp_learning", "mlp_sample_digits"]
+    assert "gemv_phases" not in figures.drawable_names(["gemv_mpi"])
 
 
 def test_a_caption_of_the_report_has_code_as_code_and_escapes_other_markup(monkeypatch):

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from ladder.report.figures import (
     bars,
     by_threads,
-    ends,
     formats,
     heat,
     layout,
+    line_names,
     looks,
     marks,
     medians,
@@ -166,7 +166,7 @@ def test_problems_stand_in_the_order_of_the_plan_each_with_the_row_of_its_first_
         (row["form"], row["cache"], row["variant"], [*rows["variant"]]) for row, rows in medians.problems(frame)
     ]
     assert problems == [("nn", "cold", "b", ["b", "a"]), ("tn", "cold", "a", ["a"]), ("nn", "warm", "a", ["a"])]
-    assert [len(rows) for _, rows in medians.problems(frame, ignored=["form", "m"])] == [3, 1]
+    assert [len(rows) for _, rows in medians.problems(frame, ignored_sizes=["form", "m"])] == [3, 1]
     assert medians.problems(frame.iloc[:0]) == []
 
 
@@ -259,7 +259,7 @@ def test_the_legend_explains_hollow_marks_where_there_are_any():
 
 def test_lines_are_named_at_their_heights_in_their_colours(axes):
     scales.log_axis(axes.yaxis, (1.0, 100.0))
-    ends.label_at_right(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
+    line_names.label_at_right(axes, [(100.0, "a", "red"), (10.0, "b", "blue")], inches=10.0)
     labels = {text.get_text(): (pytest.approx(text.xy[1], abs=1e-6), text.get_color()) for text in axes.texts}
     assert labels == {"a": (1.0, "red"), "b": (0.5, "blue")}
 
@@ -413,10 +413,10 @@ def test_panels_stand_in_rows_of_three_or_one_machine_beside_the_other():
     assert layout.rows_of_bands(many_panels) == 2 + 1 + 1
     assert layout.rows_of_bands(single_panels) == 2
     assert layout.rows_of_bands(single_panels, max_columns=1) == 4
-    height, shares = layout.shared_height(many_panels, {"a": 1.5, "b": 2.0, "c": 1.0})
+    height, shares = layout.band_heights(many_panels, {"a": 1.5, "b": 2.0, "c": 1.0})
     assert (height, shares) == (6.0, {"a": 3.0, "b": 2.0, "c": 1.0})
     inches = {"a": 1.5, "b": 2.0, "c": 1.0, "d": 1.0}
-    assert layout.shared_height(single_panels, inches) == (4.0, inches)
+    assert layout.band_heights(single_panels, inches) == (4.0, inches)
 
 
 def test_a_machine_has_as_much_height_as_its_rows_of_panels():

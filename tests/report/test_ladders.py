@@ -10,7 +10,7 @@ import pytest
 
 from drawings import visible_texts
 from ladder.report import ladder_table, ratios, verdict_table
-from ladder.report.figures import ends, theme, waterfall
+from ladder.report.figures import line_names, theme, waterfall
 from ladder.report.telling import ladder, lines
 from ladder.statistics.campaigns import Spread
 from ladder.statistics.claims import decide
@@ -199,10 +199,10 @@ def test_without_model_and_ceiling_the_legend_names_neither():
 
 
 def test_names_at_the_ends_of_lines_keep_apart_and_inside():
-    assert ends.separate([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
-    close = ends.separate([0.95, 0.96, 0.97], 0.1)
+    assert line_names.separate([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
+    close = line_names.separate([0.95, 0.96, 0.97], 0.1)
     np.testing.assert_allclose(close, [0.8, 0.9, 1.0])
-    crowded = ends.separate([0.5] * 5, 0.4)
+    crowded = line_names.separate([0.5] * 5, 0.4)
     np.testing.assert_allclose(np.diff(crowded), 0.4)
 
 

@@ -93,7 +93,7 @@ def test_ratios_are_those_of_the_made_up_times(full_study):
     ],
 )
 def test_a_number_has_the_ends_of_its_interval_that_are_known(low, high, text):
-    assert ratios.size(190, low, high) == text
+    assert ratios.size_with_interval(190, low, high) == text
 
 
 def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):

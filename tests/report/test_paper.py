@@ -69,7 +69,8 @@ def write_sensitivity(path):
 def sources():
     """{path: text} of the paper's own and the chapters' LaTeX."""
     return {
-        str(path): path.read_text() for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXTS[:2])]
+        str(path): path.read_text()
+        for path in [*sorted(PAPER.glob("*.tex")), *chapters.files(*chapters.TEXT_FILES[:2])]
     }
 
 

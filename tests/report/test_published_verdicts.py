@@ -42,7 +42,7 @@ def published_study():
     names = {name for folder in folders for name in table_files.published_experiments(folder, "samples")}
     tables = {
         experiment: {
-            name: table_files.with_types(collect.concatenate(published.parts(name, experiment, set())))
+            name: table_files.with_types(collect.concatenate(published.frames(name, experiment, set())))
             for name in ("samples", "curves", "missing")  # verdicts read no other tables
         }
         for experiment in sorted(names)

@@ -119,7 +119,7 @@ def test_shares_refer_to_the_ceiling_that_is_closest():
         "box-a", rows_of(gemv_case(), FAST) + rows_of(gemv_case(cache="warm"), FAST) + rows_of(stream, [[1e-3]] * 4)
     )
     cold, warm = rankings_of()
-    assert cold.entries[0].bound == ranking.MEMORY
+    assert cold.entries[0].ceiling == ranking.MEMORY
     # The product moves more bytes in a second than the stream, and so raises the ceiling to its own rate.
     assert cold.entries[0].share == pytest.approx(1, abs=0.02)
     assert warm.entries[0].share is None
@@ -164,8 +164,8 @@ RATIOS = [
 
 @pytest.mark.parametrize(("ratio", "text"), RATIOS)
 def test_a_slowdown_is_a_ratio_a_tie_or_a_word(ratio, text):
-    assert ranking_text.ratio_text(Ratio(*ratio)) == text
-    without_campaign = ranking_text.ratio(Ratio(*ratio))
+    assert ranking_text.slower_by_text(Ratio(*ratio)) == text
+    without_campaign = ranking_text.slower_by(Ratio(*ratio))
     assert without_campaign == (text if text == "unknown" else f"~{text}")
 
 

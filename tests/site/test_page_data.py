@@ -213,8 +213,8 @@ def test_a_ladder_has_the_ratios_of_the_paper(study, rows):
         assert rung.is_peer or above.is_peer or rung.gain_over_above == ratios.of(above.rows, rung.rows)
         assert len(by_label[rung.label]) == len(rung.rows)
         assert rows[rung.case]["variant"] == rung.rows["variant"].iloc[0]
-    assert ladder.best.seconds == min(rung.seconds for rung in ladder.rungs if not rung.is_peer)
-    assert 0 <= float(ladder.share(ladder.rungs[-1])) <= 1
+    assert ladder.best_rung.seconds == min(rung.seconds for rung in ladder.rungs if not rung.is_peer)
+    assert 0 <= float(ladder.bar_length(ladder.rungs[-1])) <= 1
 
 
 def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows):
@@ -222,8 +222,8 @@ def test_a_ladder_names_its_fastest_rung_and_the_lead_over_the_next(study, rows)
     for ladder in all_ladders:
         rungs = sorted(ladder.rungs, key=lambda rung: rung.seconds)
         assert ladder.fastest is rungs[0]
-        assert rungs[1].name in ladder.lead
-    leads = [ladder.lead for ladder in all_ladders]
+        assert rungs[1].name in ladder.lead_in_words
+    leads = [ladder.lead_in_words for ladder in all_ladders]
     assert any(re.match(r"\d.* × \[.*\] faster than", lead) for lead in leads)
     assert any(lead.startswith(("as fast as", "doesn’t differ")) for lead in leads)
 
@@ -380,12 +380,12 @@ def test_the_page_is_one_file_that_loads_nothing():
 
 def test_what_a_case_needs_exists_before_it_is_measured():
     gemm = Case.parse("gemm", "blas", "form=nn,m=2,n=2,k=2,dtype=float64,source=random,seed=1,cache=cold,threads=1")
-    assert cases.needs(gemm) == ""
+    assert cases.required_files(gemm) == ""
     sizes = load("mlp").SIZES
     assert "source" in sizes
     slug = "layers=784-10,activation=relu,images=100,batch=100,epochs=1,rate=0.1,dtype=float64,source=mnist,seed=1"
     training = Case.parse("mlp", "host", f"{slug},cache=cold,product=blas,threads=1")
-    assert all(path.startswith("results/") for path in cases.needs(training).split())
+    assert all(path.startswith("results/") for path in cases.required_files(training).split())
 
 
 def test_verdicts_on_the_page_are_those_of_the_table():

@@ -49,7 +49,7 @@ def read_descriptions_unchecked(monkeypatch):
 def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(publish, rows, table):
     folders = [publish("four", [GPU] * 4), publish("two", [GPU] * 2), publish("two", [GPU] * 2, run=2)]
     folders.append(publish("other", [OTHER_GPU] * 4))
-    parts = PublishedTables(folders).parts(table, "e", set())
+    parts = PublishedTables(folders).frames(table, "e", set())
     machines = [part.set_index("variant")["machine"].str.removesuffix(" (published)").to_dict() for part in parts]
     assert machines == [
         {"cublas": "two", "blas": "four", "nccl": "two"},
@@ -63,7 +63,7 @@ def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(p
 def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, rows):
     folders = [publish("two", [GPU] * 2), publish("one", [GPU]), publish("one", [GPU], run=2)]
     assert machine_families.labels(folders) == {"two": ("one", 1)}
-    parts = PublishedTables(folders).parts("samples", "e", set())
+    parts = PublishedTables(folders).frames("samples", "e", set())
     assert set(parts[0]["machine"]) == {"two (published)"}
 
 

@@ -13,7 +13,7 @@ from ladder.errors import LadderError
 from ladder.records import checksums, documents
 from ladder.store import TABLES, collect, study, table_files
 
-ROW = dict.fromkeys(table_files.CASE_COLUMNS, "a") | {
+ROW = dict.fromkeys(table_files.RECORD_COLUMNS, "a") | {
     "machine": "here",
     "experiment": "small",
     "case": "m=1,cache=cold,threads=2",

@@ -76,18 +76,18 @@ def test_an_unknown_block_is_refused_with_those_that_exist():
 
 def test_a_campaign_ends_with_its_publication_and_another_begins(monkeypatch):
     claims = claims_of()
-    (target,) = claims.target
-    assert target == f"results/campaigns/{claims.campaign}/published.json"
-    campaigns.begin(claims.campaign, claims.about)
+    (note,) = claims.publication_notes
+    assert note == f"results/campaigns/{claims.campaign}/published.json"
+    campaigns.begin(claims.campaign, claims.campaign_identity)
     assert claims_of().campaign == claims.campaign
     monkeypatch.setattr(campaigns, "is_published", lambda name: True)
-    monkeypatch.setattr(campaigns, "new_name", lambda about: "another")
+    monkeypatch.setattr(campaigns, "new_name", lambda identity: "another")
     assert claims_of().campaign != claims.campaign
 
 
 def test_a_campaign_is_of_one_commit_host_and_set_of_gpus(monkeypatch):
     claims = claims_of()
-    campaigns.begin(claims.campaign, claims.about)
+    campaigns.begin(claims.campaign, claims.campaign_identity)
     monkeypatch.setenv("LADDER_COMMIT", "1" * 40)
     assert claims_of().campaign != claims.campaign
     monkeypatch.setenv("LADDER_COMMIT", "0" * 40)
@@ -97,7 +97,7 @@ def test_a_campaign_is_of_one_commit_host_and_set_of_gpus(monkeypatch):
 
 def test_without_cases_nothing_is_measured():
     claims = claims_of({})
-    assert (claims.blocks, claims.target) == ({}, [])
+    assert (claims.blocks, claims.publication_notes) == ({}, [])
 
 
 def test_nothing_runs_beside_a_block():

@@ -108,7 +108,7 @@ def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured()
         f"results/tables/{name}/{table}.csv" for name in ("one", "ceiling") for table in TABLES
     ]
     assert inputs.machine_descriptions == ["results/machines/here.json"]
-    assert inputs.arguments == [
+    assert inputs.study_arguments == [
         "results/tables/one",
         "results/tables/ceiling",
         "--machine=here",
@@ -116,7 +116,7 @@ def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured()
         "--roofs=results/roofs.json",
     ]
     unmeasured_paper = paper_of({"one": experiment(BLAS)}, measure=False)
-    assert unmeasured_paper.arguments == ["results/tables/one", "--machine=here"]
+    assert unmeasured_paper.study_arguments == ["results/tables/one", "--machine=here"]
 
 
 def test_published_machines_are_described_by_their_publication():
@@ -125,7 +125,7 @@ def test_published_machines_are_described_by_their_publication():
     path.touch()
     inputs = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
     assert inputs.machine_descriptions == [str(path)]
-    assert inputs.arguments[-1] == "--roofs=results/roofs.json"
+    assert inputs.study_arguments[-1] == "--roofs=results/roofs.json"
 
 
 def test_texts_are_rendered_from_the_papers_templates_and_the_chapters():
@@ -147,24 +147,24 @@ def test_an_edit_of_a_template_shows_whatever_its_date(monkeypatch):
 
 
 def test_the_code_of_a_verb_is_its_own_and_that_of_all_chapters(monkeypatch):
-    before = paper.code_of("numbers")
-    assert before != paper.code_of("tables")
+    before = paper.code_fingerprint("numbers")
+    assert before != paper.code_fingerprint("tables")
     roots = []
     monkeypatch.setattr(paper.sources, "digest", lambda *names: roots.extend(names))
-    paper.code_of("numbers")
+    paper.code_fingerprint("numbers")
     assert roots[0] == "ladder.verbs.numbers"
     chapter_modules = [chapters.data_modules(chapter.workload, chapter.folder) for chapter in chapters.chapters()]
     assert {name for names in chapter_modules for name in names} <= set(roots)
 
 
 def test_the_code_of_a_verb_changes_with_the_idea_of_a_rung(monkeypatch):
-    before, descriptions = paper.code_of("tables"), paper.descriptions()
-    monkeypatch.setattr(paper, "descriptions", lambda: descriptions)
-    assert paper.code_of("tables") == before
+    before, descriptions = paper.code_fingerprint("tables"), paper.descriptive_constants()
+    monkeypatch.setattr(paper, "descriptive_constants", lambda: descriptions)
+    assert paper.code_fingerprint("tables") == before
     rungs = descriptions["descent"]["RUNGS"] | {"openmp": "another idea"}
     changed_descriptions = descriptions | {"descent": descriptions["descent"] | {"RUNGS": rungs}}
-    monkeypatch.setattr(paper, "descriptions", lambda: changed_descriptions)
-    assert paper.code_of("tables") != before
+    monkeypatch.setattr(paper, "descriptive_constants", lambda: changed_descriptions)
+    assert paper.code_fingerprint("tables") != before
 
 
 def test_the_fingerprint_of_the_chapters_is_of_their_texts_and_captions(monkeypatch):

@@ -115,8 +115,8 @@ def test_what_is_compiled_is_what_the_case_runs(monkeypatch):
     )
     blas, openmp, c_openmp = map(job_wildcards, cases_of(study))
     jobs = measurement_of(study)
-    assert (jobs.compiled(blas), jobs.compiled(c_openmp)) == ([], [])
-    assert jobs.compiled(openmp).startswith("results/compiled/")
+    assert (jobs.compilation_note(blas), jobs.compilation_note(c_openmp)) == ([], [])
+    assert jobs.compilation_note(openmp).startswith("results/compiled/")
     assert (jobs.libraries(blas), jobs.binaries(openmp)) == ([], [])
     assert Builds(replace(study, image="x.sif")).libraries_of(cases_of(study)[2]) == []  # it has its own compiler
     (library,) = jobs.libraries(c_openmp)

@@ -29,6 +29,6 @@ def test_a_change_of_a_template_rebuilds_the_page(tmp_path, monkeypatch):
 
 
 def test_an_option_without_a_value_is_a_sentence():
-    assert site.pair("paper=a=b.pdf") == ("paper", "a=b.pdf")
+    assert site.name_and_value("paper=a=b.pdf") == ("paper", "a=b.pdf")
     with pytest.raises(LadderError, match="'paper' must be name=value"):
-        site.pair("paper")
+        site.name_and_value("paper")

@@ -46,8 +46,8 @@ def test_a_run_that_measures_nothing_keeps_what_has_a_record_and_knows_every_cas
     Path(path).touch()
     study = read_plan(experiments, measure=False)
     assert study.records(["one"]) == [path]
-    assert [str(item.skipped) for item in study.cases if item.skipped] == ["not measured"]
-    assert [item.skipped for item in study.every_case] == [None, None]
+    assert [str(item.skip_reason) for item in study.cases if item.skip_reason] == ["not measured"]
+    assert [item.skip_reason for item in study.every_case] == [None, None]
 
 
 def test_cases_of_a_cluster_are_planned_for_its_nodes():

@@ -33,7 +33,7 @@ def summary_lines(**gpu):
     )
     resources, jobs = JobResources(plan), [SimpleNamespace(output=["results/stamps/x.txt"], resources={})]
     for item in plan.cases:
-        if not item.skipped:
+        if not item.skip_reason:
             wildcards = job_wildcards(item.case)
             values = {
                 name: value(wildcards, **{"attempt": 1} if name == "runtime" else {}) if callable(value) else value
@@ -77,7 +77,7 @@ def test_without_jobs_the_totals_are_zero():
 
 def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch):
     reasons = ["a", "a", "b", "b", "c", "c", "d"]
-    items = [SimpleNamespace(case=SimpleNamespace(key=i), skipped=reason) for i, reason in enumerate(reasons)]
+    items = [SimpleNamespace(case=SimpleNamespace(key=i), skip_reason=reason) for i, reason in enumerate(reasons)]
     (line,) = totals.skipped_line(SimpleNamespace(cases=items))
     assert line.endswith(
         "7 cases of the whole plan can't run on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons, which "

@@ -85,7 +85,7 @@ def test_the_documented_experiment_is_planned_in_full(user_folder):
     )
     config = configuration.validate({"experiments": yaml.safe_load(text), "cores": 2, "gpus": 0})
     planned_cases = [
-        (item.case.variant, item.skipped and str(item.skipped))
+        (item.case.variant, item.skip_reason and str(item.skip_reason))
         for item in plan.plan(config, targets.this_machine(config))
     ]
     assert planned_cases == [("vectorised", None), ("parallel", None), ("parallel", None)]
@@ -96,7 +96,7 @@ def test_sizes_beyond_a_variants_limits_are_skipped_with_a_sentence(user_folder)
     experiment["variants"] = {"vectorised": {}, "parallel": {"threads": 1}}
     config = configuration.validate({"experiments": {"large": experiment}, "cores": 2, "gpus": 0})
     reasons = {
-        (item.case.variant, item.case.sizes["elements"]): item.skipped and str(item.skipped)
+        (item.case.variant, item.case.sizes["elements"]): item.skip_reason and str(item.skip_reason)
         for item in plan.plan(config, targets.this_machine(config))
     }
     assert reasons.pop(("vectorised", 2**21)) == "axpy/vectorised takes elements from 1 to 1048576 only"

@@ -55,7 +55,7 @@ rule precompile:
     conda:
         ENVIRONMENT
     params:
-        case=builds.note_case,
+        case=builds.slug_of_note,
     shell:
         ladder(
             "precompile {wildcards.workload} {wildcards.variant} {params.case:q} --out {output:q}"

@@ -5,7 +5,7 @@ BLOCK_RESOURCES = BlockResources(STUDY, CLAIMS)
 
 rule claims:
     input:
-        lambda wildcards: CLAIMS.target,
+        lambda wildcards: CLAIMS.publication_notes,
     localrule: True
 
 
@@ -18,7 +18,7 @@ rule campaign:
     conda:
         ENVIRONMENT
     params:
-        about=lambda wildcards: json.dumps(CLAIMS.about),
+        about=lambda wildcards: json.dumps(CLAIMS.campaign_identity),
     shell:
         ladder("campaign {wildcards.campaign} {params.about:q} 2> {log:q}")
 

@@ -23,8 +23,8 @@ rule plan:
 
 
 # One job for each experiment that measures cases, so that a record updates only its own tables; one job for the others.
-MEASURED = [name for name in STUDY.experiments if CONFIG["measure"] and STUDY.records([name])]
-UNMEASURED = [name for name in STUDY.experiments if name not in MEASURED]
+MEASURED_EXPERIMENTS = [name for name in STUDY.experiments if CONFIG["measure"] and STUDY.records([name])]
+OTHER_EXPERIMENTS = [name for name in STUDY.experiments if name not in MEASURED_EXPERIMENTS]
 
 
 rule collect:
@@ -37,7 +37,7 @@ rule collect:
     log:
         "results/logs/collect/{experiment}.log",
     wildcard_constraints:
-        experiment="|".join(MEASURED) or "(?!)",
+        experiment="|".join(MEASURED_EXPERIMENTS) or "(?!)",
     localrule: IS_ON_CLUSTER
     conda:
         ENVIRONMENT
@@ -48,15 +48,15 @@ rule collect:
         ladder("collect {input.plans} --out results/tables {params.published:q} 2> {log}")
 
 
-if UNMEASURED:
+if OTHER_EXPERIMENTS:
 
     use rule collect as collect_others with:
         input:
-            plans=expand("results/plans/{experiment}.json", experiment=UNMEASURED),
-            records=STUDY.records(UNMEASURED),
+            plans=expand("results/plans/{experiment}.json", experiment=OTHER_EXPERIMENTS),
+            records=STUDY.records(OTHER_EXPERIMENTS),
             published=PUBLISHED_TABLES,
         output:
-            update(expand("results/tables/{experiment}/{table}.csv", experiment=UNMEASURED, table=TABLES)),
+            update(expand("results/tables/{experiment}/{table}.csv", experiment=OTHER_EXPERIMENTS, table=TABLES)),
         log:
             "results/logs/collect/others.log",
 

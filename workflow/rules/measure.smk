@@ -28,7 +28,7 @@ if CONFIG["measure"]:
             ceilings=MEASUREMENT.ceilings,
             binaries=MEASUREMENT.binaries,
             libraries=MEASUREMENT.libraries,
-            compiled=MEASUREMENT.compiled,
+            compiled=MEASUREMENT.compilation_note,
         output:
             "results/records/{machine}/{workload}/{variant}/{case}.json",
         log:

@@ -23,8 +23,8 @@ rule numbers:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: paper.code_of("numbers"),
-        study=PAPER.arguments,
+        sources=lambda wildcards: paper.code_fingerprint("numbers"),
+        study=PAPER.study_arguments,
         protocol=json.dumps(CONFIG["protocol"]),
         margin=CONFIG["ceiling_margin"],
         templates=[f"--template={path}" for path in PAPER.own_templates],
@@ -60,8 +60,8 @@ rule overview:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: paper.code_of("overview"),
-        study=PAPER.arguments,
+        sources=lambda wildcards: paper.code_fingerprint("overview"),
+        study=PAPER.study_arguments,
     shell:
         ladder("overview {params.study:q} --out results/figures/overview 2> >(tee {log} >&2)")
 
@@ -107,8 +107,8 @@ rule tables:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: paper.code_of("tables"),
-        study=PAPER.arguments,
+        sources=lambda wildcards: paper.code_fingerprint("tables"),
+        study=PAPER.study_arguments,
         kernels=[f"--kernel={path}" for path in BUILDS.reports],
     shell:
         ladder(
@@ -138,7 +138,7 @@ rule typeset:
     conda:
         ENVIRONMENT
     params:
-        sources=lambda wildcards: paper.code_of("paper"),
+        sources=lambda wildcards: paper.code_fingerprint("paper"),
         chapters=lambda wildcards: paper.chapters_fingerprint(),
     shell:
         ladder(

@@ -21,7 +21,7 @@ rule site:
         ENVIRONMENT
     params:
         sources=lambda wildcards: page.fingerprint(),
-        study=PAPER.arguments,
+        study=PAPER.study_arguments,
         options=PAGE.options,
     shell:
         ladder("site {params.study:q} {params.options:q} --out {output} 2> >(tee {log} >&2)")

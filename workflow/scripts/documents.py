@@ -19,7 +19,7 @@ NAMES = [Path(path).name for path in (page.FILE, *page.DOCUMENT_FILES)]
 # What the tables and the texts are made from, besides code.
 INPUTS = ("results/published/**/*.*", "config/config.yaml", "paper/*")
 # The verbs that lead from published measurements to the documents; the code of `paper` is that of typesetting.
-# Those WITH_CHAPTERS also run code of all chapters.
+# VERBS_WITH_CHAPTERS also run code of all chapters.
 VERBS = ("collect", "roofs", "sensitivity")
 VERBS_WITH_CHAPTERS = ("numbers", "tables", "overview", "paper")
 
@@ -29,7 +29,7 @@ def inputs_digest():
     paths = sorted(path for pattern in INPUTS for path in ROOT.glob(pattern) if path.is_file())
     parts = [f"{path.relative_to(ROOT)} {file_digest(path)}" for path in paths]
     parts += [sources.digest(f"ladder.verbs.{verb}") for verb in VERBS]
-    parts += [paper.code_of(verb) for verb in VERBS_WITH_CHAPTERS]
+    parts += [paper.code_fingerprint(verb) for verb in VERBS_WITH_CHAPTERS]
     parts += [figures.fingerprint(name) for name in figures.names()]
     parts += [paper.chapters_fingerprint(), page.fingerprint()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -23,7 +23,7 @@ README = ROOT / "README.md"
 PUBLISHED = ROOT / "results/published"
 FIGURE = "mlp_waterfall"
 PICTURE = ROOT / "docs/waterfall.png"
-COLOURS = 256
+COLOUR_COUNT = 256
 DIGEST = "published rows"  # the key of the digest in the picture's PNG metadata
 EPOCH_SLUG = "layers=784-56-28-10,images=10000,epochs=1,rate=0.0001,momentum=0.8,scale=0.3,dtype=float32,source=mnist,\
 seed=1,cache=cold,{}"
@@ -171,13 +171,13 @@ def notes():
 def ladders():
     """The table of ladders: the rungs of every system by their device, and its peers."""
     lines = [f"| system | {' | '.join(COLUMNS)} | peers |", "| --- " * (len(COLUMNS) + 2) + "|"]
-    for workload, what in SYSTEMS.items():
+    for workload, problem in SYSTEMS.items():
         variants = {variant: workloads.constants(workload, variant) for variant in workloads.rungs(workload)}
         rungs = {variant: constants["DEVICE"] for variant, constants in variants.items() if not constants.get("PEER")}
         cells = [[name for name, device in rungs.items() if device in devices] for devices in COLUMNS.values()]
         cells.append([name for name in variants if name not in rungs])
         text = " | ".join(", ".join(f"`{name}`" for name in cell) or "–" for cell in cells)
-        lines.append(f"| **{workload}**: {what} | {text} |")
+        lines.append(f"| **{workload}**: {problem} | {text} |")
     return "\n".join(lines)
 
 
@@ -212,7 +212,7 @@ def draw(source):
     text = PngImagePlugin.PngInfo()
     text.add_text(DIGEST, digest())
     with Image.open(source) as image:
-        quantized = image.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        quantized = image.convert("RGB").quantize(COLOUR_COUNT, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         quantized.save(PICTURE, optimize=True, pnginfo=text)
 
 

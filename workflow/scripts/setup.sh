@@ -34,7 +34,7 @@ END
 }
 
 # Optional packages: without a compiler, cases in C are skipped.
-useful_packages() {
+optional_packages() {
     [ "${1:-}" = latex ] || return 0
     echo 'int main(void) { return 0; }' | gcc -fopenmp -x c -o /dev/null - 2>/dev/null || echo gcc libc6-dev
 }
@@ -92,11 +92,11 @@ case $PWD in *:*) fail "$PWD has a colon in its name, which a virtual environmen
 case ${GPU:-} in '' | 1) ;; *) fail "GPU=$GPU: write GPU=1 for the packages for GPUs, or omit it." ;; esac
 
 packages=$(missing_packages "$@" | xargs)
-useful=$(useful_packages "$@" | xargs)
+optional=$(optional_packages "$@" | xargs)
 if may_install; then
-    packages=$(echo "$packages $useful" | xargs)
-elif [ -n "$useful" ]; then
-    echo "Without a compiler, cases in C are skipped: 'sudo apt-get install $useful' installs one." >&2
+    packages=$(echo "$packages $optional" | xargs)
+elif [ -n "$optional" ]; then
+    echo "Without a compiler, cases in C are skipped: 'sudo apt-get install $optional' installs one." >&2
 fi
 if [ -n "$packages" ]; then
     command="apt-get install --no-install-recommends $packages"

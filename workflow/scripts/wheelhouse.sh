@@ -48,12 +48,12 @@ download() {
         --only-binary :all: "$@"
 }
 
-here=$("$python" -c 'import platform, sys
+version_and_platform=$("$python" -c 'import platform, sys
 glibc = platform.libc_ver()[1].replace(".", "_")
 print("%d.%d" % sys.version_info[:2], f"manylinux_{glibc}_{platform.machine()}")' 2>/dev/null) ||
     fail "'$python' is not a Python: name one with 'make wheelhouse PYTHON=/path/to/python'."
-version=${FOR:-${here% *}}
-platform=${PLATFORM:-${here#* }}
+version=${FOR:-${version_and_platform% *}}
+platform=${PLATFORM:-${version_and_platform#* }}
 case $version in
 3.1[1-9] | 3.[2-9][0-9]) ;;
 *) fail "FOR=$version: the project requires Python 3.11 or newer; write it as in FOR=3.12." ;;

@@ -22,7 +22,7 @@ from ladder.harness.precompile import precompile
 from ladder.harness.preconditions import bytes_of_arrays, require_granted, require_preconditions
 from ladder.harness.workers import Worker
 from ladder.machine import cpus, description, nvidia, revision
-from ladder.records import kinds, record
+from ladder.records import published_hardware, record
 
 # Seconds to wait after a worker was timed, until its threads sleep: those of OpenBLAS spin for 30 ms.
 SETTLING_SECONDS = 0.1
@@ -39,7 +39,7 @@ def measure_in_turns(files, protocol, campaign, machine, root, granted_cores=Non
     protocol's `processes` is the number of turns.
     """
     machine_description = description.describe()
-    kinds.require_published_kind(machine, machine_description)
+    published_hardware.require_same_hardware(machine, machine_description)
     cases = list(files)
     for case, (_, reference) in files.items():
         name_case_in_errors(case, partial(require_granted, case, granted_cores))

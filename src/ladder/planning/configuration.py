@@ -60,9 +60,9 @@ def of_command_line(entries: Sequence[str]) -> dict[str, Any]:
 
     Snakemake itself would read "0815" as 815, and everything inside braces or brackets as text. Raises LadderError.
     """
-    rules = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["properties"]
+    key_schemas = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["properties"]
     pairs = (entry.partition("=")[::2] for entry in entries or ())
-    return {key: value_of(key, text, as_list(rules.get(key, {}).get("type", []))) for key, text in pairs}
+    return {key: value_of(key, text, as_list(key_schemas.get(key, {}).get("type", []))) for key, text in pairs}
 
 
 def value_of(key: str, text: str, types: Sequence[str]) -> Any:
@@ -88,9 +88,9 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
     """
     schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
     config = copy.deepcopy(config)
-    for key, rule in schema["properties"].items():
+    for key, key_schema in schema["properties"].items():
         # Snakemake passes `--config measure=false` as text.
-        if rule.get("type") == "boolean" and config.get(key) in ("true", "false"):
+        if key_schema.get("type") == "boolean" and config.get(key) in ("true", "false"):
             config[key] = config[key] == "true"
     refuse_misspelt(config.get("experiments"))
     require_fit(config, schema, "The configuration", HINT)
@@ -103,7 +103,7 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
-def claims(config: Mapping[str, Any]) -> dict[str, Any]:
+def for_claims(config: Mapping[str, Any]) -> dict[str, Any]:
     """The validated configuration for the claims: the study's, overridden by the files that its key `claims` lists.
 
     Of the experiments, it has only those in these files.
@@ -169,11 +169,11 @@ def require_consistent(config: Mapping[str, Any]) -> None:
     changes = {f"experiments.{name}.protocol": experiment.get("protocol", {}) for name, experiment in experiments}
     for key_path, changes_of_protocol in {"protocol": {}, **changes}.items():
         values = config["protocol"] | changes_of_protocol
-        for low, high in MIN_MAX_KEYS:
-            if values[low] > values[high]:
+        for min_key, max_key in MIN_MAX_KEYS:
+            if values[min_key] > values[max_key]:
                 raise LadderError(
-                    f"The configuration is wrong at {key_path}: {low} is {values[low]}, more than {high}, which is "
-                    f"{values[high]}. Raise {high} or lower {low}."
+                    f"The configuration is wrong at {key_path}: {min_key} is {values[min_key]}, more than {max_key}, "
+                    f"which is {values[max_key]}. Raise {max_key} or lower {min_key}."
                 )
 
 
@@ -261,11 +261,11 @@ def number_advice(text: str) -> str:
 
 def fill_defaults(config: dict[str, Any], schema: Mapping[str, Any]) -> None:
     """Write the schema's defaults into a mapping and its nested mappings, in place."""
-    for key, rule in schema.get("properties", {}).items():
-        if "default" in rule:
-            config.setdefault(key, copy.deepcopy(rule["default"]))
+    for key, key_schema in schema.get("properties", {}).items():
+        if "default" in key_schema:
+            config.setdefault(key, copy.deepcopy(key_schema["default"]))
         if isinstance(config.get(key), dict):
-            fill_defaults(config[key], rule)
+            fill_defaults(config[key], key_schema)
 
 
 def protocol(changes: Sequence[Any] | Mapping[str, float] | None) -> dict[str, float]:

@@ -24,7 +24,7 @@ from ladder.planning.targets import Target, nodes_of, target_of
 from ladder.records import campaigns, documents, files, record
 from ladder.records.case import Case
 
-TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
+IMPORT_TIMEOUT = 60  # seconds to load a library, perhaps from a slow file system
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PlannedCase:
 
     experiment: str
     case: Case
-    skipped: SkipReason | None
+    skip_reason: SkipReason | None
     machine: str
     protocol: dict = field(default_factory=dict, hash=False)
 
@@ -49,7 +49,7 @@ def plan(config: Mapping[str, Any], targets: Mapping[str, Target]) -> list[Plann
         environment = config["environment"] | experiment.get("environment", {})
         for case in cases(name, experiment | {"environment": environment}):
             target = target_of(targets, case)
-            with naming_experiment(name), naming_variant(case.workload, case.variant):
+            with name_experiment_in_errors(name), name_variant_in_errors(case.workload, case.variant):
                 reason = skip_reason(case, config["peers"], target)
             planned.append(PlannedCase(name, case, reason, target.label, protocol))
     require_one_protocol(planned)
@@ -71,7 +71,7 @@ def require_one_protocol(planned: Sequence[PlannedCase]) -> None:
 
 
 @contextlib.contextmanager
-def naming_experiment(name: str) -> Iterator[None]:
+def name_experiment_in_errors(name: str) -> Iterator[None]:
     """A context that adds the experiment's name to errors."""
     try:
         yield
@@ -80,7 +80,7 @@ def naming_experiment(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def naming_variant(workload: str, variant: str) -> Iterator[None]:
+def name_variant_in_errors(workload: str, variant: str) -> Iterator[None]:
     """A context that names the variant in errors about constants or tunings that can't be read as text."""
     try:
         yield
@@ -94,7 +94,7 @@ def naming_variant(workload: str, variant: str) -> Iterator[None]:
 def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
     """The cases of an experiment, without duplicates. Raises LadderError for a case that can't exist."""
     workload, cases_by_key = experiment["workload"], {}
-    with naming_experiment(name):
+    with name_experiment_in_errors(name):
         soundness.require_contract(workload)
         every_size = [workloads.complete(workload, sizes) for sizes in grid(experiment["sizes"])]
         every_environment = list(grid(experiment.get("environment", {})))
@@ -105,7 +105,7 @@ def cases(name: str, experiment: Mapping[str, Any]) -> list[Case]:
             if tunings is None:  # dropped by an overriding configuration
                 workloads.variant_path(workload, variant)  # raises LadderError if there is no such variant
                 continue
-            with naming_variant(workload, variant):
+            with name_variant_in_errors(workload, variant):
                 soundness.require_contract(workload, variant)
                 devices.require_known(workload, variant)
                 every_tuning = list(grid(tunings))
@@ -195,7 +195,7 @@ def has_mpi_library() -> bool:
     try:
         # In the environment of a worker, not of the user.
         result = processes.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, env=variables.inherited()
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=IMPORT_TIMEOUT, env=variables.inherited()
         )
         return result.returncode == 0
     except subprocess.TimeoutExpired:
@@ -214,10 +214,10 @@ def skip_unmeasured(planned: Sequence[PlannedCase]) -> list[PlannedCase]:
 
     def reason(item: PlannedCase) -> SkipReason | None:
         path = record.path_of(item.machine, item.case.key)
-        return item.skipped or (None if Path(path).exists() else SkipReason("record"))
+        return item.skip_reason or (None if Path(path).exists() else SkipReason("record"))
 
-    planned = [replace(item, skipped=reason(item)) for item in planned]
-    return planned if any(not item.skipped for item in planned) else []
+    planned = [replace(item, skip_reason=reason(item)) for item in planned]
+    return planned if any(not item.skip_reason for item in planned) else []
 
 
 def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
@@ -230,7 +230,7 @@ def document(planned: Sequence[PlannedCase], experiment: str) -> dict[str, Any]:
         {
             "key": item.case.key,
             "machine": item.machine,
-            "left_out": item.skipped and str(item.skipped),
+            "left_out": item.skip_reason and str(item.skip_reason),
             "sources": sources.fingerprint(item.case),
         }
         for item in planned

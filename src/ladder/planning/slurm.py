@@ -130,21 +130,21 @@ def require_packages(cases: Iterable[Case]) -> None:
         )
 
 
-def cancel_stray_jobs(limit: int = 60) -> list[str]:
+def cancel_stray_jobs(timeout: int = 60) -> list[str]:
     """Cancel the Slurm jobs that a killed run in this folder has left; returns their numbers.
 
     The caller holds the lock of this folder, and submits the same cases again afterwards; each is to be measured
-    only once. Raises LadderError if jobs remain after `limit` seconds.
+    only once. Raises LadderError if jobs remain after `timeout` seconds.
     """
     cancelled = remaining = stray_jobs()
-    deadline = time.monotonic() + limit
+    deadline = time.monotonic() + timeout
     while remaining:
         if time.monotonic() > deadline:
             raise LadderError(
                 f"The jobs {' '.join(remaining)} of an earlier run don't end: cancel them with `scancel`, then "
                 "start again."
             )
-        query("scancel", "--quiet", *remaining)  # some may have ended meanwhile
+        output_of("scancel", "--quiet", *remaining)  # some may have ended meanwhile
         time.sleep(1)
         remaining = stray_jobs()
     return cancelled
@@ -153,7 +153,7 @@ def cancel_stray_jobs(limit: int = 60) -> list[str]:
 def stray_jobs() -> list[str]:
     """The numbers of the user's measurements in Slurm that were submitted from this folder."""
     numbers = []
-    for line in query("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines():
+    for line in output_of("squeue", "--me", "--noheader", "--format=%i|%k|%Z").splitlines():
         number, _, rest = line.partition("|")
         comment, _, folder = rest.rpartition("|")  # the comment of another job of the user's may be anything
         if comment.startswith("rule_") and os.path.realpath(folder) == str(Path.cwd()):
@@ -161,7 +161,7 @@ def stray_jobs() -> list[str]:
     return numbers
 
 
-def query(*command: str) -> str:
+def output_of(*command: str) -> str:
     """The output of a Slurm command. Raises LadderError with its message if it fails."""
     result = run(*command)
     if result.returncode:

@@ -60,7 +60,7 @@ def cases_of(planned: Sequence[PlannedCase], records: Iterable[str] = ()) -> lis
     cases = {}
     for item in planned:
         path = record.path_of(item.machine, item.case.key)
-        left_out = item.skipped and str(item.skipped)
+        left_out = item.skip_reason and str(item.skip_reason)
         cases[path] = {"key": item.case.key, "machine": item.machine, "left_out": left_out, "due": path in records}
     return list(cases.values())
 
@@ -85,13 +85,13 @@ def markers(folder: Path = FOLDER) -> dict[str, tuple[int, str | None]]:
     a long one is split into folders that begin with `@`. The marker of a Slurm job holds its ID until the node
     overwrites it.
     """
-    started, root = {}, folder / "incomplete"
+    started_jobs, root = {}, folder / "incomplete"
     for parent, _, names in os.walk(root):
         for name in names:
             path = Path(parent, name)
             try:
-                code = "".join(part.removeprefix("@") for part in path.relative_to(root).parts)
-                file = base64.urlsafe_b64decode(code).decode()
+                encoded_path = "".join(part.removeprefix("@") for part in path.relative_to(root).parts)
+                file = base64.urlsafe_b64decode(encoded_path).decode()
             except ValueError:
                 continue  # not a marker
             try:
@@ -100,23 +100,23 @@ def markers(folder: Path = FOLDER) -> dict[str, tuple[int, str | None]]:
                 continue  # the job has ended meanwhile
             except (OSError, ValueError, TypeError, KeyError):
                 job_id = None  # the marker is just being written, or truncated
-            started[file] = modified_ns(path), job_id
-    return started
+            started_jobs[file] = modified_ns(path), job_id
+    return started_jobs
 
 
 def state_of(
-    case: Mapping[str, Any], started: Mapping[str, tuple[int, str | None]], began: int, is_running: bool
+    case: Mapping[str, Any], started_jobs: Mapping[str, tuple[int, str | None]], began: int, is_running: bool
 ) -> str:
     """The state of a case, one of STATES.
 
-    `started` holds the markers of started jobs, and `began` the start of the run in ns. `is_running` says whether
+    `started_jobs` are their markers, and `began` the start of the run in ns. `is_running` says whether
     Snakemake is running.
     """
     path = record.path_of(case["machine"], case["key"])
     if case["left_out"]:
         return "skipped"
-    if path in started:
-        since, job_id = started[path]
+    if path in started_jobs:
+        since, job_id = started_jobs[path]
         if is_running and since >= began:
             return "waiting" if job_id else "running"
         if not (is_running and case["due"]):
@@ -129,13 +129,13 @@ def state_of(
 
 def states(cases: Sequence[Mapping[str, Any]], began: int, is_running: bool, folder: Path = FOLDER) -> list[str]:
     """The state of every case, in their order."""
-    started = markers(folder)
-    first_states = [state_of(case, started, began, is_running) for case in cases]
+    started_jobs = markers(folder)
+    first_states = [state_of(case, started_jobs, began, is_running) for case in cases]
     # A job that started after its marker was looked for has a log but no record, so it seems failed. The second look
     # finds its marker or, if the job has ended, its record.
-    started = markers(folder)
+    started_jobs = markers(folder)
     pairs = zip(cases, first_states, strict=True)
-    return [state_of(case, started, began, is_running) if state == "failed" else state for case, state in pairs]
+    return [state_of(case, started_jobs, began, is_running) if state == "failed" else state for case, state in pairs]
 
 
 def reason(log: Path | str) -> str:
@@ -158,10 +158,10 @@ def reason(log: Path | str) -> str:
 def report(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = None) -> str:
     """The text that `ladder status` prints about cases; `run` is the run that they belong to, if any."""
     is_running = runs.may_be_running()
-    current = states(cases, run["began"] if run else 0, is_running)
+    current_states = states(cases, run["began"] if run else 0, is_running)
     began = f"The last run began on {datetime.fromtimestamp(run['began'] / 1e9):%Y-%m-%d at %H:%M:%S}. " if run else ""
     head = f"{began}Snakemake is {'' if is_running else 'not '}at work."
-    return "\n".join([head, *table(cases, current), *details(cases, current)])
+    return "\n".join([head, *table(cases, current_states), *details(cases, current_states)])
 
 
 def document(cases: Sequence[Mapping[str, Any]], run: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def summary(run: Mapping[str, Any]) -> str:
         f"{counts['done'] - len(new_cases)} before; {counts['failed']} failed, {count_with_verb(unmeasured)} not begun "
         f"or cut off, {count_with_verb(counts['skipped'])} skipped. "
         f"This took {duration(time.time() - run['began'] / 1e9)}, {duration(sum(measuring_times))} of it measuring.",
-        *details(cases, final_states, limit=10),
+        *details(cases, final_states, max_listed=10),
     ]
     if counts["failed"] or unmeasured:
         lines.append(
@@ -227,21 +227,21 @@ def table(cases: Sequence[Mapping[str, Any]], states: Sequence[str]) -> Iterator
         yield f"{name:{width}}  " + "  ".join(f"{cell:>{len(head)}}" for cell, head in zip(row, STATES, strict=True))
 
 
-def details(cases: Sequence[Mapping[str, Any]], states: Sequence[str], limit: int = sys.maxsize) -> Iterator[str]:
-    """Yield lines that list failed and cut-off cases, at most `limit` of each, and count skipped cases by reason."""
+def details(cases: Sequence[Mapping[str, Any]], states: Sequence[str], max_listed: int = sys.maxsize) -> Iterator[str]:
+    """Yield lines that list at most `max_listed` failed and cut-off cases each, and count skipped ones by reason."""
     pairs = list(zip(cases, states, strict=True))
-    for selected, title in (("failed", "Failed:"), ("cut off", "Cut off; the next run measures them again:")):
-        selection = [case for case, state in pairs if state == selected]
+    for listed_state, title in (("failed", "Failed:"), ("cut off", "Cut off; the next run measures them again:")):
+        selection = [case for case, state in pairs if state == listed_state]
         if selection:
             yield title
-        for case in selection[:limit]:
+        for case in selection[:max_listed]:
             yield f"  {case['key']}"
-            if selected == "failed":
+            if listed_state == "failed":
                 log = log_of(case["machine"], case["key"])
                 yield f"    {reason(log)}"
                 yield f"    {log}"
-        if len(selection) > limit:
-            yield f"  and {len(selection) - limit} more, which `make status` lists"
+        if len(selection) > max_listed:
+            yield f"  and {len(selection) - max_listed} more, which `make status` lists"
     if reasons := Counter(case["left_out"] for case in cases if case["left_out"]):
         yield "Skipped:"
         yield from (f"  {count:5}  {reason}" for reason, count in reasons.most_common())

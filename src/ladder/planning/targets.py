@@ -10,13 +10,12 @@ from typing import Any
 from ladder.catalogue import locations, traits
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description, nvidia, programs
-from ladder.planning import site as cluster_description
-from ladder.planning import yaml_files
+from ladder.planning import cluster_description, yaml_files
 from ladder.records.case import Case
 
 # Kinds of cases by their main resource: cores of one node, MPI ranks, GPUs.
 KINDS = ("cpu", "mpi", "gpu")
-SITE = "cluster/site.yaml"
+SITE_FILE = "cluster/site.yaml"
 SITE_VARIABLE = "LADDER_SITE"
 
 
@@ -28,7 +27,7 @@ class Target:
     the command that starts MPI ranks, or None. `model` is the scheduler's name for the type of the GPUs, or None.
     `slurm_resources` has the resources for Snakemake's Slurm executor, with None for those not requested; it is empty
     for this machine. `quota` is the number of CPUs, possibly a fraction, whose time control groups allow, or None.
-    With `share`, cases on one GPU share a node.
+    With `can_share_nodes`, cases on one GPU share a node.
     """
 
     label: str
@@ -39,7 +38,7 @@ class Target:
     model: str | None = None
     slurm_resources: dict = field(default_factory=dict, hash=False)
     quota: float | None = None
-    share: bool = False
+    can_share_nodes: bool = False
 
 
 def kind_of(case: Case) -> str:
@@ -110,16 +109,16 @@ def of_nodes(nodes: Mapping[str, Any], common_resources: dict[str, str | None]) 
         nodes=nodes["count"],
         model=nodes["model"],
         slurm_resources=resources | nodes["resources"],
-        share=nodes["share"],
+        can_share_nodes=nodes["share"],
     )
 
 
 def shares_node(target: Target, case: Case) -> bool:
     """Whether a case leaves the other GPUs of its node to other cases: it is timed on one GPU and needs few cores."""
-    return target.share and traits.device(case) == "cuda" and case.threads <= target.cores // target.gpus
+    return target.can_share_nodes and traits.device(case) == "cuda" and case.threads <= target.cores // target.gpus
 
 
-def part_of_node(target: Target) -> dict[str, Any]:
+def resources_of_one_gpu(target: Target) -> dict[str, Any]:
     """The resources of a job that takes one GPU of a node, with an equal part of its cores and memory.
 
     Jobs of other users stay away (`--exclusive=user`).
@@ -131,7 +130,7 @@ def part_of_node(target: Target) -> dict[str, Any]:
 
 def site_path() -> Path:
     """The path of the cluster's description: that in the variable LADDER_SITE, else cluster/site.yaml."""
-    return locations.expand_home(os.environ.get(SITE_VARIABLE, SITE))
+    return locations.expand_home(os.environ.get(SITE_VARIABLE, SITE_FILE))
 
 
 def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | None:
@@ -142,6 +141,6 @@ def site(path: Path | None = None) -> dict[str, dict[str, Any] | str | None] | N
     path = path or site_path()
     if not path.exists():
         raise LadderError(
-            f"There is no {path} that describes the cluster: copy {SITE} and name the copy by {SITE_VARIABLE}."
+            f"There is no {path} that describes the cluster: copy {SITE_FILE} and name the copy by {SITE_VARIABLE}."
         )
     return cluster_description.validate(yaml_files.read(path, "cluster's description"), path)

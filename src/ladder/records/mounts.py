@@ -33,10 +33,10 @@ def mount_of(path: Path | str) -> tuple[str, set[str]]:
         return result
     path = Path(os.path.realpath(path))
     for line in lines:
-        mount, _, file_system = line.partition(" - ")
-        point = re.sub(r"\\(\d{3})", lambda escape: chr(int(escape[1], 8)), mount.split()[4])
+        mount_fields, _, file_system = line.partition(" - ")
+        mount_point = re.sub(r"\\(\d{3})", lambda escape: chr(int(escape[1], 8)), mount_fields.split()[4])
         # A later mount at the same point hides earlier ones.
-        if len(point) >= len(longest_point) and path.is_relative_to(point):
+        if len(mount_point) >= len(longest_point) and path.is_relative_to(mount_point):
             kind, _, options = file_system.split(" ", 2)
-            result, longest_point = (kind, {*mount.split()[5].split(","), *options.split(",")}), point
+            result, longest_point = (kind, {*mount_fields.split()[5].split(","), *options.split(",")}), mount_point
     return result

@@ -10,7 +10,7 @@ from ladder.store import study as queries
 
 def numbers(study, protocol, margin):
     """{key: value in LaTeX, or None} for a study, a measuring protocol and the margin of the ceilings."""
-    parts = {
+    groups = {
         "machine": machine(study),
         "cases": cases(study),
         "protocol": protocol_numbers(protocol, margin),
@@ -19,19 +19,19 @@ def numbers(study, protocol, margin):
     values = {"machines": enumeration(code(name) for name in study.machines()) or None}
     values |= {"campaigns/list": campaigns(study), "campaigns/count": campaigns_and_hosts(study)}
     values |= {"campaigns/pooled": pooled_labels(study), "flags": campaigns_table.flags()}
-    for prefix, part in parts.items():
-        values |= with_prefix(prefix, part)
+    for prefix, group in groups.items():
+        values |= with_prefix(prefix, group)
     return with_prefix("study", values)
 
 
 def campaigns(study):
     """The numbers of published campaigns, and of the hosts that they ran on, by machine; None without any."""
-    parts = []
+    texts = []
     publications = study.campaigns.values()
     for label in dict.fromkeys(publication["machine"] for publication in publications):
         notes = [publication["campaign"] for publication in publications if publication["machine"] == label]
-        parts.append(f"\\num{{{len(notes)}}} on {code(label)} ({host_count(notes)})")
-    return enumeration(parts) or None
+        texts.append(f"\\num{{{len(notes)}}} on {code(label)} ({host_count(notes)})")
+    return enumeration(texts) or None
 
 
 def pooled_labels(study):

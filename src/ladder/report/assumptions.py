@@ -5,4 +5,4 @@ LOAD_SLOWDOWN = 8  # of multiply-adds with operands in memory: two loads each, i
 LAUNCH = 3.9e-6  # seconds from one kernel to the next, launched separately
 GRAPH_NODE = 0.9e-6  # and as nodes of a CUDA graph
 ROUND_TRIP = 10e-6  # seconds from the GPU to the host and back
-BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # seconds: of a barrier of the whole GPU; between blocks of a cluster
+BARRIER, EXCHANGE = 0.9e-6, 0.3e-6  # seconds: a barrier of the whole GPU; an exchange between blocks of a cluster

@@ -33,7 +33,7 @@ def campaigns(study):
                 code(note["host"][:DIGEST_DIGITS]),
                 escape(gpus[0]["name"]) if gpus else NONE,
                 ", ".join(code(gpu[:DIGEST_DIGITS]) for gpu in note["gpus"]) or NONE,
-                span(publication.get("conditions", {}).get("clock")),
+                median_and_range(publication.get("conditions", {}).get("clock")),
             ]
         )
     columns = r"r>{\raggedright}p{0.12\linewidth}ll>{\raggedright}p{0.16\linewidth}rll>{\raggedright}p{0.12\linewidth}l"
@@ -93,6 +93,6 @@ def flags():
     return ", ".join(f"{code(name)} ({code(' '.join(flags)) if flags else 'no flag'})" for name, flags in FLAGS.items())
 
 
-def span(values):
+def median_and_range(values):
     """The median and the range of some values, [lowest, median, highest]; NONE without them."""
     return NONE if not values else f"{values[1]:.0f} ({values[0]:.0f}--{values[2]:.0f})"

@@ -8,9 +8,9 @@ from ladder.store import study
 NONE = "--"
 
 
-def median(rows, count=3):
-    """The median time, with `count` digits."""
-    return seconds(study.median_time(rows), count) if len(rows) else NONE
+def median(rows, digit_count=3):
+    """The median time, with `digit_count` digits."""
+    return seconds(study.median_time(rows), digit_count) if len(rows) else NONE
 
 
 def rate(value, unit):
@@ -23,9 +23,9 @@ def flops(rows, unit):
     return rate(achieved_flops(rows), unit)
 
 
-def share(rows, ceiling, count=3):
-    """FLOP/s of a case over a ceiling in per cent, with `count` digits."""
-    return percent(achieved_flops(rows) / ceiling, count) if len(rows) and ceiling else NONE
+def share(rows, ceiling, digit_count=3):
+    """FLOP/s of a case over a ceiling in per cent, with `digit_count` digits."""
+    return percent(achieved_flops(rows) / ceiling, digit_count) if len(rows) and ceiling else NONE
 
 
 def achieved_flops(rows):

@@ -12,7 +12,7 @@ def require(chapter, experiments):
 
     `experiments` are all of the configuration; sources of others are accepted.
     """
-    path, data = chapter.folder / chapters.LINES, chapter_data.module(chapter, "lines")
+    path, data = chapter.folder / chapters.LINES_FILE, chapter_data.module(chapter, "lines")
     for name, source in data.SOURCES.items():
         owner = f"The source {name!r} in {line_of(path, 'SOURCES', name)}"
         require_columns(owner, source.conditions, source, experiments)

@@ -65,7 +65,7 @@ def require(chapter):
     """Check the names in `lines.py` and `claims.py` of a chapter. Raises LadderError with the file and nearest name."""
     from ladder.report import chapter_forms  # here: planning needs pandas only for users' chapters
 
-    path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
+    path, data = chapter.folder / chapters.LINES_FILE, module(chapter, "lines")
     chapter_forms.require_lines(path, data)
     for name, line in data.LINES.items():
         require_name(f"The line {name!r} in {line_of(path, 'LINES', name)}", "source", line.source, data.SOURCES)
@@ -100,7 +100,7 @@ def require_peers(chapter, ideas):
 
 def rungs_line(chapter, variant):
     """The words `line 3 of PATH`: where RUNGS, in the chapter's `lines.py` or else in the workload, names a variant."""
-    path = chapter.folder / chapters.LINES
+    path = chapter.folder / chapters.LINES_FILE
     has_ladder = literals.assigns(path, "RUNGS") if path.is_file() else False
     return line_of(path if has_ladder else workloads.workload_path(chapter.workload), "RUNGS", variant)
 
@@ -147,7 +147,7 @@ def require_experiments(chapter, experiments):
     Any other unknown experiment may be one of another configuration.
     """
     related = [name for name, value in experiments.items() if value and value["workload"] == chapter.workload]
-    path = chapter.folder / chapters.LINES
+    path = chapter.folder / chapters.LINES_FILE
     for name, source in module(chapter, "lines").SOURCES.items():
         for experiment in source.experiments:
             hint = did_you_mean(experiment, related)
@@ -163,7 +163,7 @@ def require_variants(chapter, experiments):
 
     Raises LadderError.
     """
-    path, data = chapter.folder / chapters.LINES, module(chapter, "lines")
+    path, data = chapter.folder / chapters.LINES_FILE, module(chapter, "lines")
     for name, line in data.LINES.items():
         names = data.SOURCES[line.source].experiments
         other_workloads = {experiments[experiment]["workload"] for experiment in names if experiments.get(experiment)}
@@ -180,7 +180,7 @@ def require_variants(chapter, experiments):
 
 def require_texts(chapter):
     """Refuse an unknown name in a chapter's texts. Raises LadderError with the line and the nearest name."""
-    if any((chapter.folder / name).is_file() for name in chapters.TEMPLATES):
+    if any((chapter.folder / name).is_file() for name in chapters.TEMPLATE_FILES):
         from ladder.report import texts  # here: planning needs pandas only for users' chapters
 
         texts.require_names(chapter)
@@ -192,7 +192,7 @@ def require_tables_and_figures(chapter):
     from ladder.report import figures, tables
 
     known = {"table": tables.names(), "figure": figures.names()}
-    for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
+    for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATE_FILES)):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             for kind, name in TABLE_OR_FIGURE.findall(line.partition("%")[0]):
                 if name not in known[kind]:

@@ -25,12 +25,12 @@ from ladder.report import chapter_code, latex
 
 # The ORDER of a chapter without one: after all others.
 DEFAULT_ORDER = 1000
-TEMPLATES = ("text.tex", "appendix.tex")
-TEXTS = (*TEMPLATES, "references.bib")
-LINES = "lines.py"
+TEMPLATE_FILES = ("text.tex", "appendix.tex")
+TEXT_FILES = (*TEMPLATE_FILES, "references.bib")
+LINES_FILE = "lines.py"
 PEER_PREFIX = "peer: "  # how the RUNGS of a workload mark a peer
 # The tables that are generated from data, and the file with the data; no ladder if UNIT in `lines.py` is None.
-DATA_TABLES = {"ladder": LINES, "verdicts": "claims.py"}
+DATA_TABLES = {"ladder": LINES_FILE, "verdicts": "claims.py"}
 # The modules that are imported by name, which a walk along import statements doesn't find.
 DATA_MODULES = ("lines", "model", "claims", "earlier", "text")
 
@@ -48,7 +48,7 @@ class Chapter:
     @property
     def has_lines(self):
         """Whether the chapter has lines; then its functions get a ChapterStudy instead of a Study."""
-        return (self.folder / LINES).is_file()
+        return (self.folder / LINES_FILE).is_file()
 
     def study(self, study):
         """The argument of the chapter's functions: its ChapterStudy, or the study if it has no lines."""
@@ -97,10 +97,10 @@ def chapters():
             require(isinstance(order, int), folder, "ORDER", "a whole number")
             require(isinstance(title, str), folder, "TITLE", "a string")
             require(literals.is_string_sequence(own_tables), folder, "TABLES", literals.NAMES_FORM)
-            from_data = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
-            if literals.read(folder / LINES).get("UNIT", "") is None:
-                from_data.remove("ladder")
-            all_chapters.append(Chapter(workload, folder, order, title, (*from_data, *own_tables)))
+            data_tables = [name for name, file in DATA_TABLES.items() if (folder / file).is_file()]
+            if literals.read(folder / LINES_FILE).get("UNIT", "") is None:
+                data_tables.remove("ladder")
+            all_chapters.append(Chapter(workload, folder, order, title, (*data_tables, *own_tables)))
     return sorted(all_chapters, key=lambda chapter: (chapter.order, chapter.workload))
 
 
@@ -118,7 +118,7 @@ def paper_of(folder):
 
 def data_modules(workload, folder, names=DATA_MODULES[:2]):
     """The names of a chapter's modules of data, by default those that its figures import; none without lines."""
-    names = names if (folder / LINES).is_file() else ()
+    names = names if (folder / LINES_FILE).is_file() else ()
     return [f"ladder.workloads.{workload}.paper.{name}" for name in names if (folder / f"{name}.py").is_file()]
 
 
@@ -149,7 +149,7 @@ def verdicts(study, on_own_machines=False):
     verdicts_of_claims = []
     for chapter in filter(lambda chapter: chapter.has_lines, chapters()):
         with chapter_code.explain_mistakes(
-            f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES
+            f"The test of the claims of the chapter {chapter.workload}", chapter.folder / LINES_FILE
         ):
             campaigns_of = evidence.of_own_campaigns if on_own_machines else evidence.of_campaigns
             groups = claims.verdicts(chapter.study(study), campaigns_of)
@@ -167,10 +167,10 @@ def texts():
     contents = {
         f"chapters/{chapter.workload}/{name}": chapter.text(name)
         for chapter in all_chapters
-        for name in TEXTS
+        for name in TEXT_FILES
         if chapter.text(name)
     }
-    workloads_with = {name: [chapter.workload for chapter in all_chapters if chapter.text(name)] for name in TEXTS}
+    workloads_with = {name: [chapter.workload for chapter in all_chapters if chapter.text(name)] for name in TEXT_FILES}
     bodies = {
         "chaptertexts": "".join(
             f"\\section{{{latex.escape(chapter.title)}}}\n\\label{{section:{chapter.workload}}}\n"
@@ -188,7 +188,9 @@ def texts():
 
 def origins():
     """The sources of the chapters' texts, {path in the folder of the typesetting: path of the source}."""
-    return {f"chapters/{chapter.workload}/{name}": chapter.folder / name for chapter in chapters() for name in TEXTS}
+    return {
+        f"chapters/{chapter.workload}/{name}": chapter.folder / name for chapter in chapters() for name in TEXT_FILES
+    }
 
 
 def templates():
@@ -196,7 +198,7 @@ def templates():
     return {
         f"chapters/{chapter.workload}/{name}": chapter.folder / name
         for chapter in chapters()
-        for name in TEMPLATES
+        for name in TEMPLATE_FILES
         if (chapter.folder / name).is_file()
     }
 

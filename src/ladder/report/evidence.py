@@ -26,10 +26,10 @@ def of_campaigns(chapter):
     """The chapter's study of campaigns, made once: the machine of each role is its `replicated_machine`."""
     answers, key = chapter.study.answers, (replicated_machine, chapter.workload)
     if key not in answers:
-        other = of_own_campaigns(chapter)
-        machines = {role: replicated_machine(other, role) for role in other.machines}
-        other.machines = {role: other.study.for_machine(name) for role, name in machines.items()}
-        answers[key] = other
+        campaign_study = of_own_campaigns(chapter)
+        machines = {role: replicated_machine(campaign_study, role) for role in campaign_study.machines}
+        campaign_study.machines = {role: campaign_study.study.for_machine(name) for role, name in machines.items()}
+        answers[key] = campaign_study
     return answers[key]
 
 
@@ -42,10 +42,10 @@ def of_own_campaigns(chapter):
     replaced = {publication["machine"] for publication in study.campaigns.values()}
     names = {role: machine.subject for role, machine in chapter.machines.items()}
     names = {role: name + PUBLISHED_SUFFIX if name in replaced else name for role, name in names.items()}
-    other = copy.copy(chapter)
-    other.study, other.frames = study, {}
-    other.machines = {role: study.for_machine(name) for role, name in names.items()}
-    return other
+    campaign_study = copy.copy(chapter)
+    campaign_study.study, campaign_study.frames = study, {}
+    campaign_study.machines = {role: study.for_machine(name) for role, name in names.items()}
+    return campaign_study
 
 
 def study_without_runs(study):

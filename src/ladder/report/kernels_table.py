@@ -26,15 +26,15 @@ def binary_cells(report):
         code(report["architecture"]),
         code(f"{report['workload']}/{report['variant']}"),
         latex.escape(report["constants"].removeprefix("dtype=").replace(",", ", ")),
-        span(kernel["registers"] for kernel in kernels),
-        span(kernel["shared"] + (kernel["dynamic"] or 0) for kernel in kernels),
-        rf"{span(shares)}\,\%" if shares else NONE,
-        span(kernel["spills"] for kernel in kernels),
+        count_range(kernel["registers"] for kernel in kernels),
+        count_range(kernel["shared"] + (kernel["dynamic"] or 0) for kernel in kernels),
+        rf"{count_range(shares)}\,\%" if shares else NONE,
+        count_range(kernel["spills"] for kernel in kernels),
         str(len(report["warnings"])),
     ]
 
 
-def span(counts):
+def count_range(counts):
     """The range of some counts: 8, or 8--16."""
     distinct = sorted(set(counts))
     return str(distinct[0]) if len(distinct) == 1 else f"{distinct[0]}--{distinct[-1]}"

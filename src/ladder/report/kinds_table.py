@@ -12,7 +12,7 @@ from ladder.store import PUBLISHED_SUFFIX
 TITLES = ["Measured", "Campaigns", "Verdict"]
 
 
-def pairs(study):
+def claims_on_two_machines(study):
     """[(claim, the same claim on the machine of its chapter)] of all claims that rest on another machine."""
     both = zip(chapters.verdicts(study), chapters.verdicts(study, on_own_machines=True), strict=True)
     return [
@@ -29,14 +29,14 @@ def machines(claim):
 
 
 def table(study):
-    """Each claim of `pairs` with its ratio and verdict on both machines, as LaTeX; a head for each pair of machines."""
-    rows, last = [], None
-    for claim, chapter_claim in pairs(study):
+    """Each of `claims_on_two_machines` with its ratio and verdict on both; a head for each pair of machines."""
+    rows, last_names = [], None
+    for claim, chapter_claim in claims_on_two_machines(study):
         names = (machines(chapter_claim), machines(claim))
-        if names != last:
+        if names != last_names:
             rows += [None] if rows else []
             rows += [["", *(rf"\multicolumn{{3}}{{c}}{{{heading(side)}}}" for side in names)], None]
-            last = names
+            last_names = names
         rows.append([claim.text, *cells(chapter_claim), *cells(claim)])
     columns = (
         r">{\raggedright\arraybackslash}p{0.3\linewidth}" + r"rr>{\raggedright\arraybackslash}p{0.1\linewidth}" * 2
@@ -56,13 +56,13 @@ def cells(claim):
 
 
 def numbers(study):
-    """The machines on which the claims of `pairs` rest, and how many of those decided on both have the same verdict."""
-    compared = pairs(study)
+    """The machines on which `claims_on_two_machines` rest, and how many of those decided on both have one verdict."""
+    compared = claims_on_two_machines(study)
     answers = [(claim.answer.verdict, chapter_claim.answer.verdict) for claim, chapter_claim in compared]
     decided = [pair for pair in answers if not {*pair} & {claims.UNDECIDED, claims.NOT_TESTED}]
     names = dict.fromkeys(name for claim, _ in compared for name in machines(claim))
-    same = sum(verdict == other for verdict, other in decided)
+    same_count = sum(verdict == other for verdict, other in decided)
     return {
         "study/verdicts/replaced": latex.enumeration(map(latex.code, names)) if names else None,
-        "study/verdicts/alike": f"\\num{{{same}}} of \\num{{{len(decided)}}}" if decided else None,
+        "study/verdicts/alike": f"\\num{{{same_count}}} of \\num{{{len(decided)}}}" if decided else None,
     }

@@ -41,12 +41,12 @@ def prose(text):
     return "".join(code(part) if number % 2 else escape(part) for number, part in enumerate(parts))
 
 
-def number(value, count=3):
-    """A number with `count` significant digits, with an exponent below 1e-3 and from 1e5."""
+def number(value, digit_count=3):
+    """A number with `digit_count` significant digits, with an exponent below 1e-3 and from 1e5."""
     if value and not 1e-3 <= abs(value) < 1e5:
-        mantissa, exponent = f"{value:.{count - 1}e}".split("e")
+        mantissa, exponent = f"{value:.{digit_count - 1}e}".split("e")
         return f"\\num{{{mantissa}e{int(exponent)}}}"
-    return f"\\num{{{digits(value, count)}}}"
+    return f"\\num{{{digits(value, digit_count)}}}"
 
 
 def num(value):
@@ -54,9 +54,9 @@ def num(value):
     return f"\\num{{{value}}}"
 
 
-def percent(share, count=3):
+def percent(share, digit_count=3):
     """A share as a percentage."""
-    return f"\\qty{{{digits(100 * share, count)}}}{{\\percent}}"
+    return f"\\qty{{{digits(100 * share, digit_count)}}}{{\\percent}}"
 
 
 def pick_scale(value, scales):
@@ -64,22 +64,22 @@ def pick_scale(value, scales):
     return next(((scale, unit) for scale, unit in scales if abs(value) >= scale), scales[-1])
 
 
-def seconds(value, count=3):
+def seconds(value, digit_count=3):
     """A time in s, ms, µs or ns, whichever gives a number of at least 1."""
     scale, unit = pick_scale(value, TIMES)
-    return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
+    return f"\\qty{{{digits(value / scale, digit_count)}}}{{{unit}}}"
 
 
-def joules(value, count=3):
+def joules(value, digit_count=3):
     """An energy in kJ, J or mJ."""
     scale, unit = pick_scale(value, JOULES)
-    return f"\\qty{{{digits(value / scale, count)}}}{{{unit}}}"
+    return f"\\qty{{{digits(value / scale, digit_count)}}}{{{unit}}}"
 
 
-def rate(value, kind, count=3):
+def rate(value, kind, digit_count=3):
     """FLOP/s (`flops`) or B/s (`bandwidth`) with a decimal prefix."""
     scale, prefix = pick_scale(value, RATES)
-    return f"\\qty{{{digits(value / scale, count)}}}{{{prefix}{RATE_UNITS[kind]}}}"
+    return f"\\qty{{{digits(value / scale, digit_count)}}}{{{prefix}{RATE_UNITS[kind]}}}"
 
 
 def memory(size):

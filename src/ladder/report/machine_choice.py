@@ -54,7 +54,11 @@ def replicated_machine(chapter, role):
     if role_machine.subject is None or is_local(role_machine):
         return role_machine.subject
     machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED_SUFFIX)]
-    same_size = [machine for machine in machines if machine.description and size(machine) == size(role_machine)]
+    same_size = [
+        machine
+        for machine in machines
+        if machine.description and cores_and_gpus(machine) == cores_and_gpus(role_machine)
+    ]
     candidates = chapter.needs[role].machines(same_size, chapter.sources)
     counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}
     cases = {case for counts in counts_of.values() for case in counts}
@@ -64,7 +68,7 @@ def replicated_machine(chapter, role):
     return best if is_replaced else role_machine.subject
 
 
-def size(machine):
+def cores_and_gpus(machine):
     """The numbers of cores and GPUs of a machine; None without a description."""
     description = machine.description
     return (description["cores"], len(description["gpus"])) if description else None

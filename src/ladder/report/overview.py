@@ -59,12 +59,15 @@ def panels(study):
 def studies_by_machine(study):
     """The study of each machine, {machine: Study}, with the measurements of this machine alone."""
     tables = {machine: {name: {} for name in study.tables} for machine in study.machines()}
-    for experiment, parts in study.tables.items():
-        for name, frame in parts.items():
+    for experiment, experiment_tables in study.tables.items():
+        for name, frame in experiment_tables.items():
             rows = dict(iter(frame.groupby("machine"))) if len(frame) else {}
             for machine, tables_of_machine in tables.items():
                 tables_of_machine[experiment][name] = rows.get(machine, frame.iloc[:0])
-    return {machine: Study(parts, machine, study.descriptions, study.roofs) for machine, parts in tables.items()}
+    return {
+        machine: Study(machine_tables, machine, study.descriptions, study.roofs)
+        for machine, machine_tables in tables.items()
+    }
 
 
 def gains(chapter, keys):
@@ -90,7 +93,7 @@ def draw(study):
         return layout.empty("the ladders")
     machines = dict.fromkeys(machine for panel in all_panels for rung in panel.rungs.values() for machine in rung)
     colours = sns.color_palette("colorblind", len(machines)).as_hex()
-    looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
+    machine_looks = {name: (colours[i], MARKERS[i % len(MARKERS)]) for i, name in enumerate(machines)}
     columns = balance_columns(all_panels)
     height = max(sum(MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column) for column in columns)
     figure = layout.new_figure(height + 0.2)
@@ -98,10 +101,10 @@ def draw(study):
         height_ratios = [MARGIN + ROW_HEIGHT * len(panel.rungs) for panel in column]
         axes = subfigure.subplots(len(column), 1, squeeze=False, height_ratios=height_ratios)[:, 0]
         for panel, panel_axes in zip(column, axes, strict=True):
-            fill(panel_axes, panel, looks)
+            fill(panel_axes, panel, machine_looks)
     entries = [
-        Line2D([], [], color=c, marker=m, linestyle="", ms=4, label=layout.mark_published(name))
-        for name, (c, m) in looks.items()
+        Line2D([], [], color=colour, marker=marker, linestyle="", ms=4, label=layout.mark_published(name))
+        for name, (colour, marker) in machine_looks.items()
     ]
     layout.legend(figure, entries, True)
     return figure
@@ -117,12 +120,12 @@ def balance_columns(all_panels):
     return columns
 
 
-def fill(axes, panel, looks):
+def fill(axes, panel, machine_looks):
     """Draw a ladder's rungs from the top down, with their intervals."""
     values = []
     for y, by_machine in enumerate(panel.rungs.values()):
         for machine, ratio in by_machine.items():
-            colour, marker = looks[machine]
+            colour, marker = machine_looks[machine]
             if ratios.is_bounded(ratio.low, ratio.high):
                 axes.plot([ratio.low, ratio.high], [y, y], color=colour, linewidth=0.8, zorder=1)
             axes.plot([ratio.value], [y], marker=marker, color=colour, markersize=3.5, linestyle="")

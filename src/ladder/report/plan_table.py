@@ -12,9 +12,9 @@ from ladder.store.study import CASE
 
 # Columns that names of cases don't show; all others are the variant, sizes and tunings.
 OTHER_COLUMNS = ("machine", "experiment", "workload", "case", "why")
-COUNTS = ("ranks", "threads")
+COUNT_COLUMNS = ("ranks", "threads")
 # Values that are shown with the name of their column.
-AMBIGUOUS = ("on", "off", "cold", "warm")
+AMBIGUOUS_VALUES = ("on", "off", "cold", "warm")
 
 
 def plan(study):
@@ -83,8 +83,8 @@ def naming_columns(rows):
 def sort_key(name, values):
     """The sort key of a column in the name of a case: the variant, words, counts, other numbers."""
     is_words = values.dropna().map(lambda value: isinstance(value, str)).all()
-    if name in COUNTS:
-        return 2, COUNTS.index(name)
+    if name in COUNT_COLUMNS:
+        return 2, COUNT_COLUMNS.index(name)
     return (0 if name == "variant" else 1 if is_words else 3), 0
 
 
@@ -110,8 +110,8 @@ def split(columns, cases, index):
 
 
 def value_list(column, values):
-    """One column's values, after the column's name if some value is a number or AMBIGUOUS."""
+    """One column's values, after the column's name if some value is a number or AMBIGUOUS_VALUES."""
     values = [value for value in values if value is not None]
     text = ", ".join(map(code, values))
-    are_clear = all(isinstance(value, str) and value not in AMBIGUOUS for value in values)
+    are_clear = all(isinstance(value, str) and value not in AMBIGUOUS_VALUES for value in values)
     return text if are_clear else f"{escape(column)} {text}"

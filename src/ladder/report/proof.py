@@ -32,18 +32,18 @@ def faults(folder, max_pages=None):
     if shutil.which("pdftoppm") is None:
         raise LadderError("Proofreading needs poppler. On Debian: apt-get install poppler-utils.")
     sentences = [*log_faults(log.read_text(errors="replace")), *figure_faults(sorted(folder.glob("figures/*.pdf")))]
-    properties, pages = run_poppler("pdfinfo", pdf), filled_shares(pdf)
+    properties, shares = run_poppler("pdfinfo", pdf), filled_shares(pdf)
     if not re.search(r"(?m)^Title: +\S", properties):
         sentences.append("The document has no title.")
     if not outline.exists() or not outline.read_text(encoding="utf-8").strip():
         sentences.append("The document has no outline.")
-    if max_pages and len(pages) > max_pages:
-        sentences.append(f"The document has {len(pages)} pages; at most {max_pages} are allowed.")
+    if max_pages and len(shares) > max_pages:
+        sentences.append(f"The document has {len(shares)} pages; at most {max_pages} are allowed.")
     texts = run_poppler("pdftotext", "-layout", pdf, "-").split("\f")
     return sentences + [
-        f"Page {number} is filled to {100 * height:.0f} % only."
-        for number, (height, following) in enumerate(zip(pages[:-1], texts[1:], strict=False), 1)
-        if height < 0.5 and not HEADING.match(following)
+        f"Page {number} is filled to {100 * share:.0f} % only."
+        for number, (share, following) in enumerate(zip(shares[:-1], texts[1:], strict=False), 1)
+        if share < 0.5 and not HEADING.match(following)
     ]
 
 

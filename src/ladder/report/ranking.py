@@ -23,10 +23,10 @@ GPU_DEVICES = ("cuda", "mpi_cuda", "offload")  # the devices with GPUs
 class Entry:
     """A case of a ranking.
 
-    `seconds` is its median time with the interval at 99 %; `rate` is in `unit`, FLOP/s or B/s; `share` is that of
-    the ceiling `bound`, None without one. `over_fastest` is the ratio to the time of the fastest, None for itself.
-    `tuning_count` is the number of its variant's cases of which it is the best, `test_rows` are of processes other than
-    those on which it was chosen.
+    `seconds` is its median time with the interval at 99 %; `rate` is in `unit`, FLOP/s or B/s; `share` is that of the
+    `ceiling` that is closest, ARITHMETIC or MEMORY; both are None without one. `over_fastest` is the ratio to the time
+    of the fastest, None for itself. `tuning_count` is the number of its variant's cases of which it is the best,
+    `test_rows` are of processes other than those on which it was chosen.
     """
 
     case: Case
@@ -37,7 +37,7 @@ class Entry:
     rate: float
     unit: str
     share: float | None
-    bound: str | None
+    ceiling: str | None
     over_fastest: Ratio | None = None
 
 
@@ -62,22 +62,22 @@ def rankings(results, filters=None, every_tuning=False):
     `filters` are {size, tuning or "cache": text} that cases must have; with `every_tuning`, a variant has an entry for
     each of its tunings.
     """
-    by_sizes, variants = {}, {}
+    cases_by_sizes, devices_by_sizes = {}, {}
     for (variant, slug), rows in results.calls.groupby(["variant", "case"], sort=False):
         case = Case.parse(rows["workload"].iloc[0], variant, slug)
-        variants.setdefault(sizes_of(case), {})[variant] = rows["device"].iloc[0]
+        devices_by_sizes.setdefault(sizes_of(case), {})[variant] = rows["device"].iloc[0]
         if matches(case, filters or {}):
-            by_sizes.setdefault(sizes_of(case), {})[variant, slug] = case, rows
+            cases_by_sizes.setdefault(sizes_of(case), {})[variant, slug] = case, rows
     workload = results.calls["workload"].iloc[0] if len(results.calls) else None
-    devices = {name: device for devices_of in variants.values() for name, device in devices_of.items()}
+    devices = {name: device for by_variant in devices_by_sizes.values() for name, device in by_variant.items()}
     ranked = [
-        replace(rank(results, cases, every_tuning), **gaps(workload, devices, variants[sizes]))
-        for sizes, cases in by_sizes.items()
+        replace(rank(results, cases, every_tuning), **unmeasured_fields(workload, devices, devices_by_sizes[sizes]))
+        for sizes, cases in cases_by_sizes.items()
     ]
     return sorted(ranked, key=lambda ranking: float(ranking.entries[0].rows["bytes"].iloc[0]))
 
 
-def gaps(workload, devices, measured):
+def unmeasured_fields(workload, devices, measured):
     """The fields `unmeasured` and `lacks_gpus` of a Ranking.
 
     `devices` are all variants of the machine, `measured` those at these sizes, both {variant: device}.
@@ -113,11 +113,11 @@ def is_same(text, value):
 
 def rank(results, cases, every_tuning):
     """The Ranking of cases, {(variant, slug): (case, rows)}, of the same sizes."""
-    variants = {}
+    rows_by_variant = {}
     for key, (_, rows) in cases.items():
-        variants.setdefault(key if every_tuning else key[0], {})[key] = rows
+        rows_by_variant.setdefault(key if every_tuning else key[0], {})[key] = rows
     entries = []
-    for tunings in variants.values():
+    for tunings in rows_by_variant.values():
         best, test_rows = study.best_and_test_rows(tunings)
         entries.append(entry_of(results, *cases[best], test_rows, len(tunings)))
     fastest, rows_of_fastest = study.best_and_test_rows({entry.case.key: entry.rows for entry in entries})
@@ -134,8 +134,10 @@ def entry_of(results, case, rows, test_rows, tuning_count):
     seconds = Ratio(median, min(interval.low, median), max(interval.high, median))
     work = ceilings.work_column(case.workload)
     amounts = {name: float(rows[name].iloc[0]) for name in ("flops", "bytes")}
-    share, bound = share_of(results.ceilings, rows.iloc[0], amounts, median)
-    return Entry(case, rows, test_rows, tuning_count, seconds, amounts[work] / median, roofs.UNITS[work], share, bound)
+    share, ceiling = share_of(results.ceilings, rows.iloc[0], amounts, median)
+    return Entry(
+        case, rows, test_rows, tuning_count, seconds, amounts[work] / median, roofs.UNITS[work], share, ceiling
+    )
 
 
 def with_ratio(entry, rows_of_fastest):
@@ -158,8 +160,8 @@ def share_of(machine, row, amounts, seconds):
     """
     if row["device"] not in ("host", "cuda"):
         return None, None
-    limits = {ARITHMETIC: (amounts["flops"], rates.products_of(machine, row))}
+    work_and_rates = {ARITHMETIC: (amounts["flops"], rates.products_of(machine, row))}
     if row["cache"] == "cold":
-        limits[MEMORY] = amounts["bytes"], rates.memory_of(machine, row, int(row["threads_found"]))
-    shares = [(work / rate / seconds, name) for name, (work, rate) in limits.items() if work and rate]
+        work_and_rates[MEMORY] = amounts["bytes"], rates.memory_of(machine, row, int(row["threads_found"]))
+    shares = [(work / rate / seconds, name) for name, (work, rate) in work_and_rates.items() if work and rate]
     return max(shares, default=(None, None))

@@ -7,7 +7,7 @@ from ladder.machine import revision
 from ladder.quantities import digits, rate, seconds
 from ladder.report import ratios
 from ladder.report.terminal import (
-    MAX_PRINTED_SPAN,
+    MAX_TERMINAL_SPAN,
     NONE,
     UNKNOWN,
     is_narrow,
@@ -24,8 +24,8 @@ UNCONVERGED_MARK = "*"  # after a variant whose median isn't as precise as the p
 NO_GPU_MARK = "‡"  # after the fastest where no variant on a GPU was measured, though some were at other sizes
 LOCAL_MARK = "°"  # after a variant whose result comes from this folder's records
 NOT_SLOWER = "not slower †"  # than the fastest, on the processes on which it wasn't chosen
-SUMMARY = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
-RANKING = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
+SUMMARY_HEAD = ("sizes", "fastest", "on", "time", "ceiling", "next", "on", "slower by [99 %]")
+RANKING_HEAD = ("", "variant", "on", "time [99 %]", "rate", "ceiling", "slower by [99 %]", "tuning")
 DEVICE_NAMES = {"host": "CPU", "cuda": "GPU", "mpi": "ranks", "mpi_cuda": "GPUs", "offload": "GPUs"}
 RIGHT_ALIGNED = ("", "rate", "ceiling", "time")
 
@@ -38,7 +38,9 @@ def summary(rankings):
     titles, rows = [], []
     for ranking in rankings:
         first, *others = ranking.entries
-        next_cells = [name(others[0]), device_name(others[0]), ratio(others[0].over_fastest)] if others else [NONE] * 3
+        next_cells = (
+            [name(others[0]), device_name(others[0]), slower_by(others[0].over_fastest)] if others else [NONE] * 3
+        )
         titles.append(join_pairs({key: value for key, value in ranking.sizes.items() if key not in common}))
         rows.append(
             [
@@ -49,7 +51,7 @@ def summary(rankings):
                 *next_cells,
             ]
         )
-    yield from titled_table(SUMMARY, titles, rows, RIGHT_ALIGNED)
+    yield from titled_table(SUMMARY_HEAD, titles, rows, RIGHT_ALIGNED)
 
 
 def details(ranking):
@@ -63,12 +65,12 @@ def details(ranking):
             seconds_with_interval(entry.seconds),
             rate(entry.rate, entry.unit),
             share(entry),
-            ratio(entry.over_fastest) if entry.over_fastest else "fastest" + NO_GPU_MARK * ranking.lacks_gpus,
+            slower_by(entry.over_fastest) if entry.over_fastest else "fastest" + NO_GPU_MARK * ranking.lacks_gpus,
             tuning(entry),
         ]
         for number, entry in enumerate(ranking.entries, 1)
     ]
-    yield from table(RANKING, rows, RIGHT_ALIGNED)
+    yield from table(RANKING_HEAD, rows, RIGHT_ALIGNED)
 
 
 def notes(rankings):
@@ -85,15 +87,15 @@ def marks(rankings):
     entries = [entry for ranking in rankings for entry in ranking.entries]
     compared = [entry.over_fastest for entry in entries if entry.over_fastest]
     yield "ceiling: share of the best measured rate of arithmetic (a) or memory (m), by precision and threads."
-    if any(ratio(quotient).startswith(UNPAIRED_MARK) for quotient in compared):
+    if any(slower_by(quotient).startswith(UNPAIRED_MARK) for quotient in compared):
         yield f"{UNPAIRED_MARK}: measured in no campaign together with the fastest, so the ratio supports no verdict."
-    if any(NOT_SLOWER in ratio(quotient) for quotient in compared):
+    if any(NOT_SLOWER in slower_by(quotient) for quotient in compared):
         yield (
             "†: the fastest was chosen on half of its processes. On the others, which give the ratios, this variant is "
             "as fast or faster."
         )
-    if any(UNKNOWN in ratio(quotient) for quotient in compared):
-        factor = f"within a factor of {MAX_PRINTED_SPAN}"
+    if any(UNKNOWN in slower_by(quotient) for quotient in compared):
+        factor = f"within a factor of {MAX_TERMINAL_SPAN}"
         yield f"{UNKNOWN}: too few processes, or too different ones, to tell the ratio {factor}."
     if not all(is_converged(entry) for entry in entries):
         yield f"{UNCONVERGED_MARK}: out of time before the interval of the median was as narrow as the protocol asks."
@@ -139,7 +141,7 @@ def join_pairs(pairs):
 
 def share(entry):
     """The cell of an entry's share of a ceiling, with the ceiling's first letter."""
-    return percent(entry.share) + (f" {entry.bound[0]}" if entry.bound else "  ")
+    return percent(entry.share) + (f" {entry.ceiling[0]}" if entry.ceiling else "  ")
 
 
 def tuning(entry):
@@ -149,18 +151,18 @@ def tuning(entry):
     return join_pairs(entry.case.tuning | entry.case.variables | lower) or NONE
 
 
-def ratio(value):
+def slower_by(value):
     """The cell of how much slower an entry is than the fastest, as a ratio or in words.
 
-    If the interval spans a factor of MAX_PRINTED_SPAN or more, only its lower end is printed ("at least"), or UNKNOWN
+    If the interval spans a factor of MAX_TERMINAL_SPAN or more, only its lower end is printed ("at least"), or UNKNOWN
     if that end isn't above 1. UNPAIRED_MARK precedes all but UNKNOWN if no campaign measured both.
     """
-    text = ratio_text(value)
+    text = slower_by_text(value)
     return text if value.spread or text == UNKNOWN else UNPAIRED_MARK + text
 
 
-def ratio_text(value):
-    """The text of `ratio`, without its mark."""
+def slower_by_text(value):
+    """The text of `slower_by`, without its mark."""
     if not is_narrow(value):
         return f"at least {digits(value.low, 2)} ×" if value.low > 1 else UNKNOWN
     if verdicts.outcome_of(value.low, value.high) == verdicts.EQUAL:
@@ -192,7 +194,7 @@ def entry_document(entry):
         "rate": entry.rate,
         "unit": entry.unit,
         "share": entry.share,
-        "ceiling": entry.bound,
+        "ceiling": entry.ceiling,
         "over_fastest": interval(entry.over_fastest) if entry.over_fastest else None,
         "processes": int(rows["process"].nunique()),
         "samples": len(rows),

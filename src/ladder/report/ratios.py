@@ -95,9 +95,9 @@ def distinct_texts(ratio, decimals):
     An end isn't rounded to 1 unless the interval reaches 1, if one more decimal avoids that.
     """
     if not is_bounded(ratio.low, ratio.high):
-        return rounded(ratio.value, decimals), None
+        return fixed_point(ratio.value, decimals), None
     texts = [
-        [rounded(number, decimals + extra) for number in (ratio.value, ratio.low, ratio.high)]
+        [fixed_point(number, decimals + extra) for number in (ratio.value, ratio.low, ratio.high)]
         for extra in range(MAX_EXTRA_DIGITS + 1)
     ]
     away_from_1 = [text for text in texts[:2] if ratio.low <= 1 <= ratio.high or 1 not in map(float, text[1:])]
@@ -108,12 +108,12 @@ def distinct_texts(ratio, decimals):
     return texts[0][0], None
 
 
-def rounded(value, decimals):
+def fixed_point(value, decimals):
     """A number as text with so many decimals, which may be negative."""
     return f"{round(value, decimals):.{max(decimals, 0)}f}"
 
 
-def size(value, low, high):
+def size_with_interval(value, low, high):
     """A size with its interval, such as a break-even point, in LaTeX; an end of 0 or infinity is open."""
     if low == 0 or high == math.inf:
         ends = [("interval from", low)] * (low > 0) + [("interval up to", high)] * (high < math.inf)
@@ -134,17 +134,17 @@ def plain(ratio):
 def latex(ratio):
     """The LaTeX of a ratio in tables."""
     value, ends = value_and_ends(ratio)
-    return times(value) + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
+    return with_times_sign(value) + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 
-def times(value):
+def with_times_sign(value):
     """The LaTeX of a ratio whose value is a text."""
     return f"\\num{{{value}}}\\,$\\times$"
 
 
 def short(value):
     """A ratio with two digits and no interval."""
-    return times(digits(value, DIGITS))
+    return with_times_sign(digits(value, DIGITS))
 
 
 def prose(ratio):
@@ -156,22 +156,22 @@ def prose(ratio):
         return None
     if ratio.high > NARROW_SPAN * ratio.low:
         return latex(ratio)
-    first = decimals_of(ratio.value)
-    texts = [rounded(ratio.value, first + extra) for extra in range(MAX_EXTRA_DIGITS + 1)]
-    return times(next((text for text in texts if float(text) != 1), texts[0]))
+    min_decimals = decimals_of(ratio.value)
+    texts = [fixed_point(ratio.value, min_decimals + extra) for extra in range(MAX_EXTRA_DIGITS + 1)]
+    return with_times_sign(next((text for text in texts if float(text) != 1), texts[0]))
 
 
-def efficiency(ratio, count):
-    """A speed-up over `count` in per cent, with an interval as in `prose`, as LaTeX.
+def efficiency(ratio, processor_count):
+    """A speed-up over `processor_count` threads, ranks or GPUs in per cent, with an interval as in `prose`, as LaTeX.
 
     None stays None, and a ratio whose ends differ by a factor of MAX_EFFICIENCY_SPAN says nothing: it gives None, too.
     """
     if ratio is None or MAX_EFFICIENCY_SPAN * ratio.low < ratio.high < math.inf:
         return None
-    share = ratio.times(100 / count)
+    share = ratio.times(100 / processor_count)
     decimals = max(decimals_of(share.value), 0)
     is_narrow = share.high <= NARROW_SPAN * share.low
-    value, ends = (rounded(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
+    value, ends = (fixed_point(share.value, decimals), None) if is_narrow else distinct_texts(share, decimals)
     return f"\\qty{{{value}}}{{\\percent}}" + (f" [\\num{{{ends[0]}}}, \\num{{{ends[1]}}}]" if ends else "")
 
 

@@ -27,7 +27,7 @@ PROFILES = {
 LICENSE = "https://spdx.org/licenses/MIT"
 AUTHORS, RUN = "#authors", "#run"
 LANGUAGE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
-MEDIA = {".gz": "application/gzip", ".csv": "text/csv", ".json": "application/json"}
+MEDIA_TYPES = {".gz": "application/gzip", ".csv": "text/csv", ".json": "application/json"}
 
 
 def workflow_files(snakefile):
@@ -53,15 +53,15 @@ def document(root, workflow, configuration, results, began=None, ended=None):
     is now. Raises LadderError for a file outside of the folder.
     """
     ended = ended or datetime.now(UTC)
-    main, *rules = (file_entity(root, path) for path in workflow)
-    settings = file_entity(root, configuration) | {"exampleOfWork": reference(parameter_id(configuration))}
+    snakefile_entity, *rules = (file_entity(root, path) for path in workflow)
+    configuration_entity = file_entity(root, configuration) | {"exampleOfWork": reference(parameter_id(configuration))}
     outputs = [folder_entity(root, path) if Path(path).is_dir() else file_entity(root, path) for path in results]
     # Formal parameters are what the workflow makes for readers: files at the top level. Folders have data behind them.
     top_level_files = [entity for entity in outputs if "/" not in entity["@id"]]
     for entity in top_level_files:
         entity["exampleOfWork"] = reference(parameter_id(entity["@id"]))
-    parameters = [parameter(entity) for entity in (settings, *top_level_files)]
-    main |= {
+    parameters = [parameter(entity) for entity in (configuration_entity, *top_level_files)]
+    snakefile_entity |= {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
         "name": "ladder's workflow",
         "description": "Measures numerical kernels in every configuration and writes the paper about them.",
@@ -74,12 +74,15 @@ def document(root, workflow, configuration, results, began=None, ended=None):
         "input": reference(parameters[0]["@id"]),
         "output": references(parameters[1:]),
     }
-    files = [main, *rules, settings, *outputs]
-    action = run_entity(main, settings, outputs, began, ended)
-    return {"@context": CONTEXT, "@graph": [*crate_entities(files, main, ended), *files, *parameters, action]}
+    files = [snakefile_entity, *rules, configuration_entity, *outputs]
+    action = run_entity(snakefile_entity, configuration_entity, outputs, began, ended)
+    return {
+        "@context": CONTEXT,
+        "@graph": [*crate_entities(files, snakefile_entity, ended), *files, *parameters, action],
+    }
 
 
-def crate_entities(files, main, ended):
+def crate_entities(files, snakefile_entity, ended):
     """The entities of the crate itself: its descriptor, its root, profiles, licence, authors and language."""
     return [
         {
@@ -98,7 +101,7 @@ def crate_entities(files, main, ended):
             "author": reference(AUTHORS),
             "publisher": reference(AUTHORS),
             "conformsTo": [reference(uri) for uri in PROFILES],
-            "mainEntity": reference(main["@id"]),
+            "mainEntity": reference(snakefile_entity["@id"]),
             "hasPart": references(files),
             "mentions": reference(RUN),
         },
@@ -119,7 +122,7 @@ def crate_entities(files, main, ended):
     ]
 
 
-def run_entity(main, settings, outputs, began, ended):
+def run_entity(snakefile_entity, configuration_entity, outputs, began, ended):
     """The entity of the run: its workflow, its configuration, its results and its times."""
     times = {"startTime": began.isoformat(timespec="seconds")} if began else {}
     return {
@@ -127,8 +130,8 @@ def run_entity(main, settings, outputs, began, ended):
         "@type": "CreateAction",
         "name": "The run that made these results",
         "description": "Measured the cases of the configuration that had no record yet, and wrote the paper.",
-        "instrument": reference(main["@id"]),
-        "object": reference(settings["@id"]),
+        "instrument": reference(snakefile_entity["@id"]),
+        "object": reference(configuration_entity["@id"]),
         "result": references(outputs),
         "actionStatus": "http://schema.org/CompletedActionStatus",
         **times,
@@ -159,12 +162,12 @@ def file_entity(root, path):
     """The entity of a file in the crate, with its size and SHA-256."""
     path, name = Path(path), identifier(root, path)
     data = path.read_bytes()
-    kind = MEDIA.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
+    media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
     return {
         "@id": name,
         "@type": "File",
         "name": path.name,
-        "encodingFormat": kind,
+        "encodingFormat": media_type,
         "contentSize": str(len(data)),
         "sha256": hashlib.sha256(data).hexdigest(),
     }

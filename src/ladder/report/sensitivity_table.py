@@ -25,8 +25,8 @@ def latex_table(path):
     for case, part in frame.groupby(titles, sort=False) if len(frame) else ():
         rows += [None] if rows else []
         rows += [[rf"\multicolumn{{8}}{{@{{}}p{{0.7\linewidth}}}}{{\raggedright {code(case)}}}"], *rows_of(part)]
-    kinds = " & ".join(rf"\multicolumn{{3}}{{c}}{{{dtype}}}" for dtype in DTYPES)
-    head = [rf"&& {kinds} \\" + "\nCheck", "Array", *["Correct", "Element", "Row"] * len(DTYPES)]
+    dtype_heads = " & ".join(rf"\multicolumn{{3}}{{c}}{{{dtype}}}" for dtype in DTYPES)
+    head = [rf"&& {dtype_heads} \\" + "\nCheck", "Array", *["Correct", "Element", "Row"] * len(DTYPES)]
     return latex.long_table(r"@{}>{\raggedright}p{0.1\linewidth}l" + "rrr" * len(DTYPES) + "@{}", head, rows)
 
 
@@ -40,8 +40,8 @@ def faults(path):
             [code(workload), code(array), most_sensitive_check(group), *by_dtype(group)]
             for array, group in part.groupby("array", sort=False)
         ]
-    kinds = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(dtype)}}}" for dtype in DTYPES)
-    head = [rf"&&& {kinds} \\" + "\nProblem", "Array", "Refused by", *["Correct", "Element"] * len(DTYPES)]
+    dtype_heads = " & ".join(rf"\multicolumn{{2}}{{c}}{{{code(dtype)}}}" for dtype in DTYPES)
+    head = [rf"&&& {dtype_heads} \\" + "\nProblem", "Array", "Refused by", *["Correct", "Element"] * len(DTYPES)]
     return latex.table("lll" + "rr" * len(DTYPES), head, rows)
 
 

@@ -61,19 +61,19 @@ def parse_side(text):
     return Side(workload, variant, dict(pairs))
 
 
-def compare(results_by_machine, a, b, is_selected):
+def compare(results_by_machine, a, b, are_machines_selected):
     """([StoredVerdict], [{machine: Entry of a, ...}]) of two sides, from {machine: Results}.
 
     The second list has, for each set of sizes, the case of side a on several machines. It is empty unless the user
-    selected the machines (`is_selected`) and there are several, since their cases are compared by their medians alone.
-    If a and b are the same side, there are no verdicts. Raises LadderError if nothing can be compared.
+    selected the machines (`are_machines_selected`) and there are several, since their cases are compared by their
+    medians alone. If a and b are the same side, there are no verdicts. Raises LadderError if nothing can be compared.
     """
     sides = {machine: (select(results, a), select(results, b)) for machine, results in results_by_machine.items()}
     for number, side in enumerate((a, b)):
         if not any(entries[number] for entries in sides.values()):
             raise LadderError(
                 f"No results of {side} are stored on {' or '.join(results_by_machine)}: see `ladder show {a.workload}`."
-                f"{hint(results_by_machine, side)}"
+                f"{variant_hint(results_by_machine, side)}"
             )
     is_same = a == b
     verdicts = (
@@ -81,14 +81,14 @@ def compare(results_by_machine, a, b, is_selected):
         if is_same
         else [verdict for machine, both in sides.items() for verdict in verdicts_on_machine(machine, *both)]
     )
-    across = across_machines(sides) if is_selected or is_same else []
+    across = across_machines(sides) if are_machines_selected or is_same else []
     if not (verdicts or across):
         reason = "are the same case: name two machines" if is_same else "have no set of sizes in common on one machine"
         raise LadderError(f"{a} and {b} {reason}. `ladder show {a.workload}` lists what is stored.")
     return verdicts, across
 
 
-def hint(results_by_machine, side):
+def variant_hint(results_by_machine, side):
     """The variants with stored results that a side may mean; empty if there is a variant of its name."""
     measured = {variant for results in results_by_machine.values() for variant in results.calls["variant"].unique()}
     is_known = side.variant in measured.union(workloads.variants(side.workload))

@@ -3,14 +3,13 @@
 from ladder.quantities import PREFIXES, TIME_PREFIXES, digits, scale_of, seconds
 
 NONE, UNKNOWN = "–", "unknown"
-MAX_PRINTED_SPAN = (
-    10  # intervals whose upper end is this multiple of the lower, such as those of two processes, aren't printed
-)
+# Intervals whose upper end is at least this multiple of the lower, such as those of two processes, aren't printed.
+MAX_TERMINAL_SPAN = 10
 
 
 def is_narrow(ratio):
     """Whether the interval of a Ratio is narrow enough to be printed."""
-    return ratio.low > 0 and ratio.high < MAX_PRINTED_SPAN * ratio.low
+    return ratio.low > 0 and ratio.high < MAX_TERMINAL_SPAN * ratio.low
 
 
 def seconds_with_interval(ratio):

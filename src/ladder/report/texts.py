@@ -24,13 +24,13 @@ from ladder.store.study import Study
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
-def render(study, values, paper=()):
+def render(study, values, paper_templates=()):
     """All texts, {path in the folder of the typesetting: text}.
 
-    `values` are those of `numbers.numbers`, `paper` the paths of the templates outside of chapters.
+    `values` are those of `numbers.numbers`, `paper_templates` the paths of the templates outside of chapters.
     """
     shared = shared_functions(study, values)
-    texts = {Path(path).name: templates.render(path, shared) for path in paper}
+    texts = {Path(path).name: templates.render(path, shared) for path in paper_templates}
     for chapter in chapters.chapters():
         chapter_texts = render_chapter(chapter, study, shared)
         texts |= {f"chapters/{chapter.workload}/{name}.tex": text for name, text in chapter_texts.items()}
@@ -40,32 +40,32 @@ def render(study, values, paper=()):
 def render_chapter(chapter, study, shared=EMPTY):
     """The texts of a chapter, {name: text}; its templates can call the chapter's and the shared functions."""
     own_functions = functions.template_names(chapter.study(study)) if chapter.has_lines else {}
-    paths = (chapter.folder / name for name in chapters.TEMPLATES)
+    paths = (chapter.folder / name for name in chapters.TEMPLATE_FILES)
     return {path.stem: templates.render(path, {**shared, **own_functions}) for path in paths if path.is_file()}
 
 
 def require_names(chapter):
     """Refuse unknown names in a chapter's templates, before anything is measured. Raises LadderError."""
     study = Study({}, None)
-    shared = dict.fromkeys(("result", "claimed_ratio", "verdict"), unmeasured)
-    others = {other.workload: Unmeasured() for other in chapters.chapters() if other.has_lines}
+    shared = dict.fromkeys(("result", "claimed_ratio", "verdict"), placeholder)
+    others = {other.workload: PlaceholderFunctions() for other in chapters.chapters() if other.has_lines}
     own_functions = functions.template_names(chapter.study(study)) if chapter.has_lines else {}
-    for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATES)):
+    for path in filter(Path.is_file, (chapter.folder / name for name in chapters.TEMPLATE_FILES)):
         # The chapter's own functions needn't expect a study without measurements, nor words in place of values.
         with contextlib.suppress(NotMeasured, UndefinedError, *code_errors.MISTAKES):
             templates.render(path, {**shared, **others, **own_functions}, is_trial=True)
 
 
-def unmeasured(*arguments, **options):
+def placeholder(*arguments, **options):
     """Words in place of any number."""
     return Missing(NotMeasured().words)
 
 
-class Unmeasured:
+class PlaceholderFunctions:
     """A namespace with any function, each of which returns words in place of a number."""
 
     def __getattr__(self, name):
-        return unmeasured
+        return placeholder
 
 
 def shared_functions(study, values):

@@ -50,9 +50,9 @@ def build(source, inputs, folder, out, texts=EMPTY, origins=EMPTY):
         raise LadderError(
             f"The paper refers to {undefined[1]!r}, which is undefined: mend {source.parent} or a chapter's text."
         )
-    part = out.with_name(f".{out.name}.part")
-    shutil.copyfile(folder / source.with_suffix(".pdf").name, part)
-    part.replace(out)
+    temporary = out.with_name(f".{out.name}.part")
+    shutil.copyfile(folder / source.with_suffix(".pdf").name, temporary)
+    temporary.replace(out)
 
 
 def copy_sources(source, folder):

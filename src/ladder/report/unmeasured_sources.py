@@ -33,7 +33,7 @@ def reason(chapter, name, source, experiments):
         values = {sizes[condition] for sizes in every_size if condition in sizes}
         if values and value not in values:
             return (
-                f"The source {name!r} in {line_of(chapter.folder / chapters.LINES, 'SOURCES', name)} asks for "
+                f"The source {name!r} in {line_of(chapter.folder / chapters.LINES_FILE, 'SOURCES', name)} asks for "
                 f"{condition}={value}, which no case of {enumerate_words(source.experiments)} has, only "
                 f"{enumerate_words(map(str, sorted(values)))}: the chapter will say that nothing was measured."
             )

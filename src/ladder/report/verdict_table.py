@@ -30,11 +30,11 @@ HEAD = ["Claim", "Claimed", "Measured", "Campaigns", "Verdict", "Cause"]
 
 def table(*groups):
     """The verdicts of claims as LaTeX, with a rule between groups; an untested claim says what testing it needs."""
-    claim, measured, verdict, cause_column = (
+    claim_column, measured_column, verdict_column, cause_column = (
         rf">{{\raggedright\arraybackslash}}p{{{share}\linewidth}}" for share in (0.33, 0.17, 0.1, 0.2)
     )
     rows = [row for group in groups if group for row in (None, *map(cells, group))]
-    return latex.table(f"{claim}r{measured}r{verdict}{cause_column}", HEAD, rows[1:])
+    return latex.table(f"{claim_column}r{measured_column}r{verdict_column}{cause_column}", HEAD, rows[1:])
 
 
 def cells(claim):
@@ -59,12 +59,12 @@ def claimed_range(answer):
     if answer.lower == answer.upper:
         sign, value = r"\approx" if answer.lower != 1 else "=", answer.lower
     elif answer.lower and answer.upper < math.inf:
-        return f"{answer.lower:.3g} to {ratios.times(f'{answer.upper:.3g}')}"
+        return f"{answer.lower:.3g} to {ratios.with_times_sign(f'{answer.upper:.3g}')}"
     elif answer.upper == math.inf:
         sign, value = (r"\geq", answer.lower) if answer.lower > 1 else (">", 1)
     else:
         sign, value = r"\leq", answer.upper
-    return f"${sign}$\\,{ratios.times(f'{value:.3g}')}"
+    return f"${sign}$\\,{ratios.with_times_sign(f'{value:.3g}')}"
 
 
 def cause(claim):

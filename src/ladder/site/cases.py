@@ -12,13 +12,15 @@ from ladder.store import published_tables, rates
 from ladder.store import study as queries
 from ladder.store.study import CASE, RECORD
 
-MICROSECONDS, SAMPLE_DIGITS = 1e6, 5
-CASE_COLUMNS = ("device", "precision", "flops", "bytes", "cache")
-COLUMNS = (*RECORD, *CASE_COLUMNS, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
+MICROSECONDS_PER_SECOND = 1e6
+SAMPLE_DIGITS = 5  # significant digits of a sample
+# The columns whose values a row has from the first sample of its case.
+COPIED_COLUMNS = ("device", "precision", "flops", "bytes", "cache")
+COLUMNS = (*RECORD, *COPIED_COLUMNS, "seconds", "low", "high", "converged", "share", "joules", "needs", "processes")
 PROCESS_COLUMNS = ["campaign", "commit"]
 SAMPLE_COLUMNS = (
     *RECORD,
-    *CASE_COLUMNS,
+    *COPIED_COLUMNS,
     "phase",
     "process",
     "sample",
@@ -47,11 +49,11 @@ def rows(study):
         row = first[key]
         cases.append(
             {name: summary[name] for name in RECORD}
-            | {name: row[name] for name in CASE_COLUMNS}
+            | {name: row[name] for name in COPIED_COLUMNS}
             | {"flops": number(row["flops"]), "bytes": number(row["bytes"])}
             | {"seconds": number(summary["median"]), "low": number(summary["low"]), "high": number(summary["high"])}
             | {"converged": bool(summary["converged"]), "share": share_of(row, summary["median"])}
-            | {"joules": number(row["energy"]), "needs": needs(Case.parse(*key[2:]))}
+            | {"joules": number(row["energy"]), "needs": required_files(Case.parse(*key[2:]))}
             | {"processes": processes(sources[key], summary["processes"])}
         )
     return cases
@@ -97,7 +99,7 @@ def process_sources(calls):
 def processes(sources, samples):
     """The processes of a case as COLUMNS has them."""
     return [
-        [*source, [number(seconds * MICROSECONDS, SAMPLE_DIGITS) for seconds in times]]
+        [*source, [number(seconds * MICROSECONDS_PER_SECOND, SAMPLE_DIGITS) for seconds in times]]
         for source, times in zip(sources, samples, strict=True)
     ]
 
@@ -126,7 +128,7 @@ def share(ceilings, row, seconds):
     return number(max(floors, default=0) / seconds) or None
 
 
-def needs(case):
+def required_files(case):
     """The files that must exist before a case can be measured: its data and its reference, separated by blanks."""
     slug = traits.reference_slug(case)
     reference = [] if slug is None else [f"results/references/{case.workload}/{slug}.npz"]

@@ -16,7 +16,7 @@ from ladder.site.checks import largest_share
 from ladder.statistics import claims, verdicts
 from ladder.statistics.quotients import Ratio
 
-CPU, GPU = ("host",), ("cuda",)
+CPU_DEVICES, GPU_DEVICES = ("host",), ("cuda",)
 # Groups in links: STUDIES holds the groups `numbers` and `directions` of `verdicts.csv`.
 STUDIES, OWN = "studies", "own"
 
@@ -28,8 +28,8 @@ def sentences(claim_rows, ladders, checks):
     """
     parts = [
         verdicts_sentence(claim_rows),
-        gain_sentence(ladders, CPU, "a CPU"),
-        gain_sentence(ladders, GPU, "a GPU"),
+        gain_sentence(ladders, CPU_DEVICES, "a CPU"),
+        gain_sentence(ladders, GPU_DEVICES, "a GPU"),
         peers_sentence(ladders),
         opposite_sentence(claim_rows) or checks_sentence(checks),
     ]
@@ -68,9 +68,9 @@ def group_clause(claim_rows, group, origin):
 def gain_sentence(ladders, devices, place):
     """The largest speed-up of a ladder on some devices."""
     pairs = [
-        (ladder, ladder.best)
+        (ladder, ladder.best_rung)
         for ladder in ladders
-        if ladder.device in devices and ladder.best and ladder.best.device in devices
+        if ladder.device in devices and ladder.best_rung and ladder.best_rung.device in devices
     ]
     if not pairs:
         return None
@@ -83,14 +83,14 @@ def gain_sentence(ladders, devices, place):
 
 def peers_sentence(ladders):
     """How often the best rung is faster than the fastest peer that was measured with it."""
-    pairs = [(ladder, ladder.over_peer) for ladder in ladders if ladder.over_peer]
+    pairs = [(ladder, ladder.gain_over_peer) for ladder in ladders if ladder.gain_over_peer]
     if not pairs:
         return None
     faster = sum(verdicts.outcome_of(ratio.low, ratio.high) == verdicts.SLOWER for _, ratio in pairs)  # the peer is
     ladder, ratio = max(pairs, key=lambda pair: pair[1].value)
     return (
         f"The best rung is faster than the fastest peer on {faster} of {pluralize(len(pairs), 'ladder')} with peers, "
-        f"by up to {ratio_text(ratio)}: on {ladder.machine}, {rung_text(ladder.best)} against "
+        f"by up to {ratio_text(ratio)}: on {ladder.machine}, {rung_text(ladder.best_rung)} against "
         f"{rung_text(ladder.best_peer)}."
     )
 

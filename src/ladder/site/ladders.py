@@ -73,7 +73,7 @@ class Ladder:
         return min(self.rungs, key=lambda rung: rung.seconds)
 
     @property
-    def lead(self):
+    def lead_in_words(self):
         """How the fastest rung compares with the next, in words."""
         others = [rung for rung in self.rungs if rung is not self.fastest]
         second = min(others, key=lambda rung: rung.seconds)
@@ -86,7 +86,7 @@ class Ladder:
         return f"doesn’t differ significantly from {second.name}"
 
     @property
-    def best(self):
+    def best_rung(self):
         """The fastest rung that isn't a peer; None without one."""
         return min((rung for rung in self.rungs if not rung.is_peer), key=lambda rung: rung.seconds, default=None)
 
@@ -96,11 +96,11 @@ class Ladder:
         return min((rung for rung in self.rungs if rung.is_peer), key=lambda rung: rung.seconds, default=None)
 
     @property
-    def over_peer(self):
-        """The Ratio of the time of the fastest peer to that of the best rung; None without both."""
-        return ratios.of(self.best_peer.rows, self.best.rows) if self.best and self.best_peer else None
+    def gain_over_peer(self):
+        """The speed-up of the best rung over the fastest peer, a Ratio; None without both."""
+        return ratios.of(self.best_peer.rows, self.best_rung.rows) if self.best_rung and self.best_peer else None
 
-    def share(self, rung):
+    def bar_length(self, rung):
         """The length of a rung's bar from 0 to 1: its speed-up over the first rung, by logarithms."""
         largest = max(abs(math.log(other.gain_over_first.value)) for other in self.rungs)
         return f"{max(math.log(rung.gain_over_first.value), 0) / largest:.3f}" if largest else "0"

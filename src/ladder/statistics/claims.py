@@ -46,7 +46,7 @@ class Answer:
 def decide(ratio: Ratio | None, lower: float, upper: float = math.inf) -> Answer:
     """The verdict on the claim that a ratio lies from `lower` to `upper`; a ratio of None was not tested.
 
-    | claim | ends |
+    | claim | lower, upper |
     | --- | --- |
     | faster, without a number | 1, inf |
     | at least c times | c, inf |

@@ -55,6 +55,6 @@ def first_fall(points: Sequence[tuple[float, float]]) -> float | None:
         if value >= 1 > next_value:
             if not (next_value > 0 and value < math.inf):
                 return None
-            share = math.log(value) / math.log(value / next_value)
-            return size * (next_size / size) ** share
+            fraction = math.log(value) / math.log(value / next_value)
+            return size * (next_size / size) ** fraction
     return None

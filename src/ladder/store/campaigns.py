@@ -19,13 +19,13 @@ from ladder.errors import LadderError
 from ladder.harness.plausibility import require_plausible
 from ladder.machine import revision
 from ladder.planning import configuration
-from ladder.records import campaigns, documents, kinds, record
+from ladder.records import campaigns, documents, published_hardware, record
 from ladder.records.case import Case
 from ladder.store import TABLES, ceilings, collect
 from ladder.store.publish import pack, replace_files
 
 # What a process reports of its GPU under load.
-STATE_FIELDS = ("clock", "memory_clock", "temperature", "power")
+GPU_STATE_FIELDS = ("clock", "memory_clock", "temperature", "power")
 
 
 def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> None:
@@ -44,7 +44,7 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
     for path, content in records.items():
         require_same_campaign(path, content, note)
     first_record = next(iter(records.values()))
-    kinds.require_published_kind(note["machine"], first_record["description"])
+    published_hardware.require_same_hardware(note["machine"], first_record["description"])
     require_below_ceilings(records, experiments, margin)
     tables: dict[str, list[pd.DataFrame]] = {table: [] for table in TABLES}
     for content in records.values():
@@ -62,7 +62,7 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
         "cases": len(records),
         "samples": int((frames["samples"]["phase"] == "total").sum()),
         "description": first_record["description"],
-        "conditions": conditions(records.values()),
+        "conditions": gpu_conditions(records.values()),
         "campaign": note,
     }
     contents: dict[str, bytes | str] = {f"{table}.csv.gz": pack(frame, table) for table, frame in frames.items()}
@@ -70,13 +70,13 @@ def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> N
     replace_files(campaigns.PUBLISHED / name, contents)
 
 
-def conditions(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def gpu_conditions(records: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The state of the GPUs under load over all processes, {name: [lowest, median, highest]}; {} without a GPU.
 
     Clocks are in MHz, the temperature is in degrees Celsius and the power in watts.
     """
     states = [process["state"] for content in records for process in content["processes"] if "state" in process]
-    values = {name: [state[name] for state in states if name in state] for name in STATE_FIELDS}
+    values = {name: [state[name] for state in states if name in state] for name in GPU_STATE_FIELDS}
     return {name: [min(reported), median(reported), max(reported)] for name, reported in values.items() if reported}
 
 

@@ -17,8 +17,8 @@ from ladder.records import record
 from ladder.records.case import Case
 
 FLOPS, FUSED, BANDWIDTH, RAISES_BANDWIDTH = "flops", "multiply-adds", "bandwidth", "raises bandwidth"
-# The columns that identify a case.
-CASE = ("workload", "variant", "case", "device")
+# The entries of a record that identify its case, and the device.
+CASE_AND_DEVICE = ("workload", "variant", "case", "device")
 
 
 def summarise(paths: Sequence[Path | str], margin: float) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def summarise(paths: Sequence[Path | str], margin: float) -> dict[str, Any]:
                 fused_rates.append((limits["flops"], precision, rate))
             else:
                 limits["flops"][precision] = max(limits["flops"].get(precision, 0.0), rate)
-        summary["rows"].append(rate_row({name: content[name] for name in CASE}, work, samples))
+        summary["rows"].append(rate_row({name: content[name] for name in CASE_AND_DEVICE}, work, samples))
     for flops, precision, rate in fused_rates:
         if precision in flops:
             flops[precision] = max(flops[precision], rate)

@@ -59,7 +59,7 @@ def collect(plan: Mapping[str, Any], folder: Path | str, published: PublishedTab
     for name, rows in tables.items():
         # Published rows are skipped if there are new ones of the same case on the same machine.
         new_keys = {key_of(row) for row in [*rows, *tables["samples"]]}
-        parts = published.parts(name, plan["experiment"], new_keys)
+        parts = published.frames(name, plan["experiment"], new_keys)
         frames[name] = concatenate([pd.DataFrame(rows), *parts])
     for name, frame in frames.items():  # only after everything has been read without an error
         write_table(folder, name, frame)

@@ -131,9 +131,9 @@ def as_columns(descriptions: Mapping[str, tuple[str, str] | str]) -> dict[str, C
 @functools.cache
 def find(table: str, name: str, workload: str) -> Column | None:
     """The Column of this name in a table's rows of a workload; None for one that nothing describes."""
-    harness = CASE | TABLES[table]
-    if name in harness:
-        return harness[name]
+    harness_columns = CASE | TABLES[table]
+    if name in harness_columns:
+        return harness_columns[name]
     if name.isupper():
         return Column(f"the environment variable `{name}`", STRING)
     return (as_columns(SHARED_MEANINGS) | of_workload(workload)).get(name)

@@ -68,16 +68,18 @@ def processors(description: Mapping[str, Any]) -> tuple[str, str | None]:
 
 def package(root: Path = PUBLISHED_FOLDER) -> dict[str, Any]:
     """The data package of the published folders below `root` as a JSON object."""
-    frames = {folder: tables(folder) for folder in folders(root)}
+    tables_by_folder = {folder: tables(folder) for folder in folders(root)}
     return {
         "profile": "tabular-data-package",
         "name": "ladder-published-measurements",
         "title": "Published measurements of ladder",
         "description": "Times of numerical kernels of neural networks, with their checks; README.md explains the files",
         "licenses": [{"name": "MIT", "title": "MIT License"}],
-        "folders": [folder_entry(folder, parts, root) for folder, parts in frames.items()],
+        "folders": [folder_entry(folder, folder_tables, root) for folder, folder_tables in tables_by_folder.items()],
         "resources": [
-            resource(folder, table, frame, root) for folder, parts in frames.items() for table, frame in parts.items()
+            resource(folder, table, frame, root)
+            for folder, folder_tables in tables_by_folder.items()
+            for table, frame in folder_tables.items()
         ],
     }
 
@@ -101,11 +103,11 @@ def read(path: Path) -> pd.DataFrame | None:
         raise LadderError(f"The table {path} can't be read: {error}. Restore it.") from None
 
 
-def folder_entry(folder: Path, parts: Mapping[str, pd.DataFrame], root: Path) -> dict[str, Any]:
+def folder_entry(folder: Path, folder_tables: Mapping[str, pd.DataFrame], root: Path) -> dict[str, Any]:
     """What a folder holds: its machine, campaign, commits, processors, and the number of its cases by system."""
     content = publication(folder)
     campaign, (cores, gpus) = content.get("campaign", {}), processors(content["description"])
-    systems = Counter(parts["samples"][[*columns.CASE_KEY[1:]]].drop_duplicates()["workload"])
+    systems = Counter(folder_tables["samples"][[*columns.CASE_KEY[1:]]].drop_duplicates()["workload"])
     return {
         "path": folder.relative_to(root).as_posix(),
         "machine": content["machine"],
@@ -116,7 +118,7 @@ def folder_entry(folder: Path, parts: Mapping[str, pd.DataFrame], root: Path) ->
         "gpus": gpus,
         "commits": [source["commit"] for source in content.get("sources", [])],
         "systems": dict(sorted(systems.items())),
-        "samples": int((parts["samples"]["phase"] == "total").sum()),
+        "samples": int((folder_tables["samples"]["phase"] == "total").sum()),
     }
 
 
@@ -164,16 +166,16 @@ def join_meanings(meanings: Mapping[str, list[str]]) -> str:
     return "; ".join(f"{', '.join(workloads)}: {meaning}" for meaning, workloads in meanings.items())
 
 
-def kind_of(values: pd.Series, start: str | None = None) -> str:
-    """The first type of PATTERNS, from `start` on, that all texts of a column match, or string.
+def kind_of(values: pd.Series, first_kind: str | None = None) -> str:
+    """The first type of PATTERNS, from `first_kind` on, that all texts of a column match, or string.
 
-    The type of a column without texts is `start`, or string. Early publications have counts such as 1.0, which are
+    The type of a column without texts is `first_kind`, or string. Early publications have counts such as 1.0, which are
     numbers.
     """
-    if start == columns.STRING or not len(values):
-        return start or columns.STRING
+    if first_kind == columns.STRING or not len(values):
+        return first_kind or columns.STRING
     kinds = [*PATTERNS]
-    candidates = kinds[kinds.index(start) if start else 0 :]
+    candidates = kinds[kinds.index(first_kind) if first_kind else 0 :]
     return next((kind for kind in candidates if all(map(PATTERNS[kind].fullmatch, values))), columns.STRING)
 
 

@@ -1,6 +1,7 @@
 """Publish a machine: write its tables, its description and its times by number of GPUs as files to be committed.
 
-A machine that is available for only minutes at a time is measured in steps; `keep` adds this step to those published.
+A machine that is available for only minutes at a time is measured in steps; `keep_published` adds this step to those
+that are published.
 """
 
 import json
@@ -15,7 +16,7 @@ import pandas as pd
 
 from ladder.errors import LadderError, pluralize
 from ladder.machine import revision
-from ladder.records import kinds, record
+from ladder.records import published_hardware, record
 from ladder.records.files import write_atomically
 from ladder.store import collect, gpu_counts, headers, table_files
 from ladder.store.study import where
@@ -26,14 +27,14 @@ GPU_TESTS = "results/tests-gpu.json"
 EXPERIMENT_KEY = ["experiment", *collect.CASE_COLUMNS]
 
 
-def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str, keep: bool = False) -> None:
+def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str, keep_published: bool = False) -> None:
     """Write `folder` from a machine's records of planned cases, in place of what was published there before.
 
-    With `keep`, only cases that have a record now are replaced, in every experiment that has them; a planned case still
-    without one gets a new reason in `missing`. All other published rows stay, including those of cases that are no
-    longer planned. The result of the tests on a GPU is published too. Raises LadderError without any record, for cases
-    that were timed beside other jobs, if rows to be kept can't be read or lack their commits, and if other hardware is
-    published under the machine's label; then the folder stays untouched.
+    With `keep_published`, only cases that have a record now are replaced, in every experiment that has them; a planned
+    case still without one gets a new reason in `missing`. All other published rows stay, including those of cases that
+    are no longer planned. The result of the tests on a GPU is published too. Raises LadderError without any record, for
+    cases that were timed beside other jobs, if rows to be kept can't be read or lack their commits, and if other
+    hardware is published under the machine's label; then the folder stays untouched.
     """
     folder = Path(folder)
     plans = [dict(plan) | {"cases": [case for case in plan["cases"] if case["machine"] == machine]} for plan in plans]
@@ -42,7 +43,7 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
     if not measured:
         raise LadderError("There is nothing to publish: no record was found on this machine. Run `snakemake` first.")
     published_tables = {
-        name: published_rows(folder, name, machine) if keep else pd.DataFrame() for name in collect.TABLES
+        name: published_rows(folder, name, machine) if keep_published else pd.DataFrame() for name in collect.TABLES
     }
     replaced = {(machine, *key.split("/")) for key in measured}
     kept_tables = {name: drop_cases(frame, collect.CASE_COLUMNS, replaced) for name, frame in published_tables.items()}
@@ -59,7 +60,9 @@ def publish(plans: Sequence[Mapping[str, Any]], machine: str, folder: Path | str
         )
     frames = merge(kept_tables, collect_tables(add_published(plans, published_tables, measured)))
     records.sort(key=lambda entry: entry["started"])
-    kinds.require_published_kind(machine, records[-1]["description"], replaced_folder=None if keep else folder)
+    published_hardware.require_same_hardware(
+        machine, records[-1]["description"], replaced_folder=None if keep_published else folder
+    )
     commits = [
         commit for *_, commit in dict.fromkeys(keys_of(kept_tables["samples"], [*collect.CASE_COLUMNS, "commit"]))
     ]

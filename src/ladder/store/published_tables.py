@@ -32,24 +32,24 @@ class PublishedTables:
         self.experiments: dict[tuple[Path | str, str], frozenset[str]] = {}  # by folder and table
         self.cases_on_gpus: dict[tuple[Path | str, str], tuple[int, pd.MultiIndex]] = {}  # by folder and experiment
 
-    def parts(self, name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]) -> list[pd.DataFrame]:
+    def frames(self, name: str, experiment: str, new_keys: set[tuple[str, str, str, str]]) -> list[pd.DataFrame]:
         """An experiment's rows of the table `name`, a frame per folder; of a case that campaigns measured, only theirs.
 
         Rows of machines whose keys are in `new_keys` are skipped. Those of campaigns are kept beside new ones of the
         same case, because verdicts rest on campaigns.
         """
-        parts = [self.rows(folder, name, experiment, set()) for folder in self.campaigns]
-        parts = [
-            part.assign(process=part["process"] + PROCESS_OFFSET * number)
-            for number, part in enumerate(parts)
-            if len(part)
+        frames = [self.rows(folder, name, experiment, set()) for folder in self.campaigns]
+        frames = [
+            frame.assign(process=frame["process"] + PROCESS_OFFSET * number)
+            for number, frame in enumerate(frames)
+            if len(frame)
         ]
         measured_again = {
             (machine.removesuffix(PUBLISHED_SUFFIX), *key)
-            for part in parts
-            for machine, *key in part[CASE_COLUMNS].to_numpy()
+            for frame in frames
+            for machine, *key in frame[CASE_COLUMNS].to_numpy()
         }
-        return [*parts, *(self.rows(folder, name, experiment, new_keys | measured_again) for folder in self.machines)]
+        return [*frames, *(self.rows(folder, name, experiment, new_keys | measured_again) for folder in self.machines)]
 
     def rows(
         self, folder: Path | str, name: str, experiment: str, replaced_keys: set[tuple[str, str, str, str]]

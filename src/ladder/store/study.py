@@ -235,8 +235,8 @@ def rows_of_first_processes(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["process"] == rows.groupby("case")["process"].transform("min")] if len(rows) else rows
 
 
-def by_campaign(rows: pd.DataFrame) -> dict[str | None, pd.DataFrame]:
-    """The times of a case by campaign, {campaign: as in `processes`}; the campaign is None where no row names one."""
+def by_campaign(rows: pd.DataFrame) -> dict[str | None, list[list[float]]]:
+    """The times of a case by campaign, {name: as in `processes`}: "" of rows without one, None without the column."""
     if rows.empty or "campaign" not in rows:
         return {None: processes(rows)}
     rows = first_case(rows)

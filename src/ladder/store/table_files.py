@@ -23,11 +23,11 @@ from ladder.errors import LadderError
 from ladder.records import checksums, documents
 from ladder.store import TABLES, table_cache
 
-CASE_COLUMNS = ("machine", "experiment", "workload", "variant", "case")
+RECORD_COLUMNS = ("machine", "experiment", "workload", "variant", "case")
 # The columns in which every row of a table must have a value, and those of them with numbers, which aren't negative.
 REQUIRED_COLUMNS = {
     "samples": (
-        *CASE_COLUMNS,
+        *RECORD_COLUMNS,
         "cache",
         "device",
         "flops",
@@ -38,10 +38,10 @@ REQUIRED_COLUMNS = {
         "phase",
         "seconds",
     ),
-    "checks": (*CASE_COLUMNS, "process", "check", "error", "bound"),
-    "curves": (*CASE_COLUMNS, "process"),
-    "traces": (*CASE_COLUMNS, "process", "lane", "name", "start", "end"),
-    "missing": (*CASE_COLUMNS, "why"),
+    "checks": (*RECORD_COLUMNS, "process", "check", "error", "bound"),
+    "curves": (*RECORD_COLUMNS, "process"),
+    "traces": (*RECORD_COLUMNS, "process", "lane", "name", "start", "end"),
+    "missing": (*RECORD_COLUMNS, "why"),
     "sensitivity": ("workload", "variant", "case", "dtype", "array", "fault", "check", "places", "seen"),
 }
 NUMBER_COLUMNS = {"flops", "bytes", "process", "sample", "seconds", "error", "bound", "start", "end", "places", "seen"}
@@ -124,9 +124,11 @@ def parse_csv(text: str) -> pd.DataFrame:
     Such a word may be true or inf. pandas infers the type of every other column.
     """
     frame = read_csv(text, TEXT_COLUMNS)
-    words = {name for slug in frame["case"].dropna().unique() for name in words_of(slug)} if "case" in frame else set()
+    slugs = frame["case"].dropna().unique() if "case" in frame else ()
+    word_columns = {name for slug in slugs for name in names_with_words(slug)}
     # A tuning may have the name of a column of NUMBER_COLUMNS, such as `error`, which stays a number.
-    misread = {name for name in (words & {*frame}) - NUMBER_COLUMNS if not pd.api.types.is_string_dtype(frame[name])}
+    candidates = (word_columns & {*frame}) - NUMBER_COLUMNS
+    misread = {name for name in candidates if not pd.api.types.is_string_dtype(frame[name])}
     return read_csv(text, TEXT_COLUMNS | misread) if misread else frame
 
 
@@ -134,18 +136,18 @@ def read_csv(text: str, texts: set[str]) -> pd.DataFrame:
     """The frame of a CSV text, the columns `texts` as text; only empty cells are missing: a lane may be named null."""
     types = dict.fromkeys(texts, str)
     return pd.read_csv(
-        io.StringIO(text), low_memory=False, dtype=types, keep_default_na=False, na_values=[""], **exact_floats()
+        io.StringIO(text), low_memory=False, dtype=types, keep_default_na=False, na_values=[""], **exact_float_option()
     )
 
 
 @functools.cache
-def exact_floats() -> dict[str, Any]:
+def exact_float_option() -> dict[str, Any]:
     """The option with which pandas reads floats exactly: early versions round without it, later ones warn about it."""
     is_exact = pd.read_csv(io.StringIO(f"seconds\n{PROBE_NUMBER}\n"))["seconds"].tolist() == [PROBE_NUMBER]
     return {} if is_exact else {"float_precision": "round_trip"}
 
 
-def words_of(slug: str) -> list[str]:
+def names_with_words(slug: str) -> list[str]:
     """The names of a case's sizes and tunings whose values are words."""
     pairs = (pair.partition("=") for pair in slug.split(","))
     return [name for name, _, value in pairs if not NUMBER_START.match(value)]
@@ -202,7 +204,7 @@ def published_lines(path: Path, table: str, experiment: str | None = None) -> li
     The lines of each experiment are cached, because parsing the whole table takes a second.
     """
     if not experiment:
-        return unpack(path, table)[0]
+        return lines_by_experiment(path, table)[0]
     key = cache_key(path, path.parent / "machine.json")
     content = table_cache.load_part(path, key, experiment) if key else None
     if content is None:
@@ -212,7 +214,7 @@ def published_lines(path: Path, table: str, experiment: str | None = None) -> li
 
 def split_lines(path: Path, table: str, key: str | None) -> dict[str, bytes]:
     """{experiment: the header and its lines} of a published table, which are cached if there is a key."""
-    lines, by_experiment = unpack(path, table)
+    lines, by_experiment = lines_by_experiment(path, table)
     require_equal_widths(lines)
     parts = {name: "".join([lines[0], *part]).encode() for name, part in by_experiment.items()}
     if key:
@@ -220,7 +222,7 @@ def split_lines(path: Path, table: str, key: str | None) -> dict[str, bytes]:
     return parts
 
 
-def unpack(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:
+def lines_by_experiment(path: Path, table: str) -> tuple[list[str], dict[str, Any]]:
     """A published table's lines, and {experiment: lines} without the header."""
     header, *body = lines = intact_lines(path)
     publication = documents.read(path.parent / "machine.json", "publication")

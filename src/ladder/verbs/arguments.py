@@ -66,7 +66,7 @@ def parse_object(text, option):
     return value
 
 
-def add_configuration(parser, help):
+def add_configuration_option(parser, help):
     """Add the option for files of a configuration: several after one option, as in Snakemake, or one after each."""
     parser.add_argument("--configfile", nargs="+", action="extend", default=[], metavar="FILE", help=help)
 
@@ -125,7 +125,7 @@ def reference_path(folder, case):
     return f"{folder}/{case.workload}/{slug}.npz"
 
 
-def add_json(parser):
+def add_json_option(parser):
     """Add the option with which a verb prints its results as JSON."""
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="write JSON to a file or, without one, to standard output"
@@ -170,7 +170,7 @@ def parse_filters(pairs, names, workload):
     return filters
 
 
-def add_study(parser):
+def add_study_arguments(parser):
     """Add the arguments of the verbs that write about the whole study."""
     parser.add_argument("folders", nargs="*", help="folders of the experiments' tables")
     parser.add_argument("--machine", required=True, help="the machine that the text is about, if it has measurements")
@@ -179,7 +179,7 @@ def add_study(parser):
     parser.add_argument("--out", required=True)
 
 
-def add_measuring(parser):
+def add_measuring_arguments(parser):
     """Add the arguments of the verbs that measure cases."""
     parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")

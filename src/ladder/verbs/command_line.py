@@ -13,8 +13,8 @@ from ladder.verbs import EXAMPLES, FOR_USERS, VERBS
 DISTRIBUTION = "ladder-study"
 
 
-def parser(names: Iterable[str] = VERBS, describes: bool = False) -> argparse.ArgumentParser:
-    """The command line's parser, with a subparser for each of these verbs, by `describes` with a line on each.
+def parser(names: Iterable[str] = VERBS, with_summaries: bool = False) -> argparse.ArgumentParser:
+    """The command line's parser, with a subparser for each of these verbs, by `with_summaries` with a line on each.
 
     Its help lists all verbs in any case.
     """
@@ -28,8 +28,8 @@ def parser(names: Iterable[str] = VERBS, describes: bool = False) -> argparse.Ar
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", title="verbs", help="one of those below")
     for name in names:
         module = importlib.import_module(f"ladder.verbs.{name}")
-        line: dict[str, Any] = {"help": module.__doc__} if describes else {}
-        verb = verbs.add_parser(name, description=module.__doc__, **line)
+        help_option: dict[str, Any] = {"help": module.__doc__} if with_summaries else {}
+        verb = verbs.add_parser(name, description=module.__doc__, **help_option)
         if examples := getattr(module, "EXAMPLES", None):
             verb.epilog, verb.formatter_class = f"examples:\n{examples}", argparse.RawDescriptionHelpFormatter
         module.add_arguments(verb)

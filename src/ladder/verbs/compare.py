@@ -9,7 +9,7 @@ from ladder.records.files import require_writable
 from ladder.verbs import stored_comparison
 from ladder.verbs.arguments import (
     INTERRUPTED,
-    add_json,
+    add_json_option,
     at_least_one,
     at_least_two,
     data_paths,
@@ -49,7 +49,7 @@ def add_arguments(parser):
     parser.add_argument("--paired", action="store_true", help="compare pair by pair, for a machine that drifts")
     parser.add_argument("--data", default="results/data", help="folder of the data sets")
     parser.add_argument("--reference", help="file of the reference of both cases, if they need one")
-    add_json(parser)
+    add_json_option(parser)
 
 
 def run(options):

@@ -32,7 +32,7 @@ def run(options):
     elif options.what == "variants":
         print(*(f"{name}/{variant}" for name in workloads.names() for variant in workloads.variants(name)), sep="\n")
     else:
-        print(shtab.complete(annotate(command_line.parser(describes=True)), options.what))
+        print(shtab.complete(annotate(command_line.parser(with_summaries=True)), options.what))
 
 
 def annotate(parser):

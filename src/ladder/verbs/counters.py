@@ -23,14 +23,16 @@ def run(options):
     from ladder.harness.progress import Progress
     from ladder.machine import description, identity, nvidia, revision
     from ladder.planning import configuration, plan, targets
-    from ladder.records import kinds
+    from ladder.records import published_hardware
     from ladder.records.files import require_writable
     from ladder.store import counters, published_index
 
     folder = Path(options.into, options.machine)
     require_writable(folder / counters.FILE)
-    kinds.require_published_kind(options.machine, description.describe())
-    config = configuration.claims(configuration.load([configuration.default_file()]) | {"claims": [options.configfile]})
+    published_hardware.require_same_hardware(options.machine, description.describe())
+    config = configuration.for_claims(
+        configuration.load([configuration.default_file()]) | {"claims": [options.configfile]}
+    )
     items = plan.plan(config, targets.this_machine(config))
     gpus = " ".join(sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus()))
     origin = {"machine": options.machine, "commit": revision.format(revision.current()), "gpu": gpus}
@@ -38,8 +40,8 @@ def run(options):
     for item in items:
         print(item.case.key, file=sys.stderr, flush=True)
         try:
-            if item.skipped:
-                raise LadderError(f"It is skipped: {item.skipped}.")
+            if item.skip_reason:
+                raise LadderError(f"It is skipped: {item.skip_reason}.")
             files = case_files.provide(item.case, Progress().say)
             # After each case, so that a run which is cut off keeps those before.
             counters.write(folder, counters.rows(item, profiling.count_kernels(item.case, files), origin))

@@ -4,8 +4,8 @@ from ladder.catalogue import setup_arguments, workloads
 from ladder.errors import LadderError, pluralize
 from ladder.planning import configuration, plan, targets
 from ladder.verbs.arguments import (
-    add_configuration,
-    add_json,
+    add_configuration_option,
+    add_json_option,
     at_least_one,
     at_least_zero,
     print_json,
@@ -14,7 +14,7 @@ from ladder.verbs.arguments import (
 
 
 def add_arguments(parser):
-    add_configuration(parser, "override config/config.yaml, the later files the earlier ones")
+    add_configuration_option(parser, "override config/config.yaml, the later files the earlier ones")
     parser.add_argument("--cores", type=at_least_one, help="plan for this number of cores instead of this machine's")
     parser.add_argument("--gpus", type=at_least_zero, help="plan for this number of GPUs instead of this machine's")
     parser.add_argument(
@@ -23,7 +23,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--rungs", action="store_true", help="print every workload's sizes and variants with their tunings instead"
     )
-    add_json(parser)
+    add_json_option(parser)
 
 
 def run(options):
@@ -39,17 +39,19 @@ def run(options):
     changes = {name: getattr(options, name) for name in ("cores", "gpus") if getattr(options, name) is not None}
     if options.cluster and changes:
         raise LadderError("--cluster takes cores and GPUs from the cluster's description: remove --cores and --gpus.")
-    machine = targets.of_cluster(targets.site()) if options.cluster else targets.this_machine(config | changes)
-    planned = plan.plan(config, machine)
+    targets_by_kind = targets.of_cluster(targets.site()) if options.cluster else targets.this_machine(config | changes)
+    planned = plan.plan(config, targets_by_kind)
     if options.json:
-        print_json(options, {"cores": machine["cpu"].cores, "results": [case_document(item) for item in planned]})
+        print_json(
+            options, {"cores": targets_by_kind["cpu"].cores, "results": [case_document(item) for item in planned]}
+        )
         return
     for item in planned:
-        print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skipped}' if item.skipped else 'runs'}")
-    runs = {item.case.key for item in planned if not item.skipped}
-    skipped = {item.case.key for item in planned if item.skipped}
-    place = "the cluster" if options.cluster else pluralize(machine["cpu"].cores, "core")
-    print(f"{pluralize(len(runs), 'case')} to run on {place}, {len(skipped)} skipped.")
+        print(f"{item.experiment}\t{item.case.key}\t{f'skipped: {item.skip_reason}' if item.skip_reason else 'runs'}")
+    keys_to_run = {item.case.key for item in planned if not item.skip_reason}
+    skipped_keys = {item.case.key for item in planned if item.skip_reason}
+    place = "the cluster" if options.cluster else pluralize(targets_by_kind["cpu"].cores, "core")
+    print(f"{pluralize(len(keys_to_run), 'case')} to run on {place}, {len(skipped_keys)} skipped.")
 
 
 def set_variant_folders(paths):
@@ -60,7 +62,7 @@ def set_variant_folders(paths):
 
 def case_document(item):
     """A planned case as JSON; `skipped` is the reason for skipping it, null if it runs."""
-    reason = item.skipped and str(item.skipped)
+    reason = item.skip_reason and str(item.skip_reason)
     return {"experiment": item.experiment, "case": item.case.key, "machine": item.machine, "skipped": reason}
 
 

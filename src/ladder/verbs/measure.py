@@ -9,7 +9,7 @@ from ladder.machine import description, processes, programs, variables
 from ladder.planning import configuration
 from ladder.records.case import Case
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import add_measuring, data_paths, parse_object, read_ceilings, write_json
+from ladder.verbs.arguments import add_measuring_arguments, data_paths, parse_object, read_ceilings, write_json
 
 # This verb times a case, and holds the machine's lock itself while it does.
 TIMES_CASES = True
@@ -23,7 +23,7 @@ def add_arguments(parser):
     parser.add_argument("--machine", default="auto", help="the machine's label (default: made from its description)")
     parser.add_argument("--reference", help="file of the case's reference, if it needs one")
     parser.add_argument("--ceilings", help="the machine's measured ceilings (JSON)")
-    add_measuring(parser)
+    add_measuring_arguments(parser)
 
 
 def run(options):

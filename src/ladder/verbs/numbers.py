@@ -4,11 +4,11 @@ from ladder.planning import configuration
 from ladder.records.files import write_atomically
 from ladder.report import latex, numbers, texts
 from ladder.store import study
-from ladder.verbs.arguments import add_study, number_at_least, parse_object
+from ladder.verbs.arguments import add_study_arguments, number_at_least, parse_object
 
 
 def add_arguments(parser):
-    add_study(parser)
+    add_study_arguments(parser)
     parser.add_argument("--protocol", default="{}", help="JSON of the protocol's keys that differ from the defaults")
     parser.add_argument(
         "--margin", type=number_at_least(1), required=True, help="factor by which a sample may beat a ceiling"

@@ -1,11 +1,11 @@
 """Draw the overview of all ladders as PDF, SVG and PNG."""
 
 from ladder.store import study
-from ladder.verbs.arguments import add_study
+from ladder.verbs.arguments import add_study_arguments
 
 
 def add_arguments(parser):
-    add_study(parser)
+    add_study_arguments(parser)
 
 
 def run(options):

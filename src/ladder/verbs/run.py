@@ -4,7 +4,7 @@ import contextlib
 import sys
 
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import INTERRUPTED, add_json, at_least_one, at_least_two, number_above, print_json
+from ladder.verbs.arguments import INTERRUPTED, add_json_option, at_least_one, at_least_two, number_above, print_json
 
 EXAMPLES = """\
   ladder run gemm/tiled gemm/blas m=512 n=512 k=512 threads=1 --quick
@@ -43,7 +43,7 @@ def add_arguments(parser):
         help="maximum seconds, except for the first three processes (default: 120; --quick: 12)",
     )
     parser.add_argument("--launcher", help="the command that starts MPI ranks, for example mpiexec")
-    add_json(parser)
+    add_json_option(parser)
 
 
 def run(options):

@@ -3,7 +3,7 @@
 from ladder.machine import programs
 from ladder.report import ranking, ranking_notes, ranking_text
 from ladder.store import results
-from ladder.verbs.arguments import add_json, parse_filters, print_json
+from ladder.verbs.arguments import add_json_option, parse_filters, print_json
 
 
 def add_arguments(parser):
@@ -13,7 +13,7 @@ def add_arguments(parser):
         "--size", action="append", default=[], metavar="KEY=VALUE", help="only cases with this size or tuning"
     )
     parser.add_argument("--all", action="store_true", help="every tuning of a variant, not only its best")
-    add_json(parser)
+    add_json_option(parser)
 
 
 def run(options):
@@ -32,17 +32,17 @@ def run(options):
     for machine, items in rankings.items():
         if items:
             print(*lines(options.workload, stored[machine], items, is_detailed, is_only_machine), sep="\n", end="\n\n")
-    detailed = [item for items in rankings.values() for item in (items if is_detailed else items[-1:])]
-    if options.machine and not all(map(ranking_notes.is_paired, detailed)):
-        for line in campaigns_elsewhere(options.workload, detailed, stored):
+    detailed_rankings = [item for items in rankings.values() for item in (items if is_detailed else items[-1:])]
+    if options.machine and not all(map(ranking_notes.is_paired, detailed_rankings)):
+        for line in campaigns_elsewhere(options.workload, detailed_rankings, stored):
             print(line)
 
 
-def campaigns_elsewhere(workload, detailed, stored):
-    """Lines on machines other than `stored` whose campaigns have ratios that the rankings `detailed` lack."""
+def campaigns_elsewhere(workload, detailed_rankings, stored):
+    """Lines on machines other than `stored` whose campaigns have ratios that `detailed_rankings` lack."""
     others = {name: item for name, item in results.load(workload).items() if name not in stored}
     rankings = {name: ranking.rankings(item) for name, item in others.items()}
-    return ranking_notes.campaigns_elsewhere(detailed, rankings)
+    return ranking_notes.campaigns_elsewhere(detailed_rankings, rankings)
 
 
 def lines(workload, machine_results, rankings, is_detailed, is_only_machine):

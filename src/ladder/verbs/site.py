@@ -3,11 +3,11 @@
 from ladder.errors import LadderError
 from ladder.records.files import write_atomically
 from ladder.store import study
-from ladder.verbs.arguments import add_study
+from ladder.verbs.arguments import add_study_arguments
 
 
 def add_arguments(parser):
-    add_study(parser)
+    add_study_arguments(parser)
     parser.add_argument("--document", action="append", default=[], help="a link, as title=address; repeatable")
     parser.add_argument("--picture", action="append", default=[], help="a figure to show, as name=PNG; repeatable")
 
@@ -19,13 +19,13 @@ def run(options):
     results = study.load(options.folders, options.machine, options.description, options.roofs)
     pictures = [
         (constants["TITLE"], " ".join(constants["CAPTION"].split()).replace("`", ""), path)
-        for name, path in map(pair, options.picture)
+        for name, path in map(name_and_value, options.picture)
         for constants in [figures.constants(name)]
     ]
-    write_atomically(options.out, page.page(results, map(pair, options.document), pictures))
+    write_atomically(options.out, page.page(results, map(name_and_value, options.document), pictures))
 
 
-def pair(text):
+def name_and_value(text):
     """Name and value of an option. Raises LadderError without a `=`."""
     name, equals, value = text.partition("=")
     if not equals:

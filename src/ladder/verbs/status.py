@@ -1,12 +1,14 @@
 """Print which cases of the last run are done, running, failed or skipped, and why."""
 
 from ladder.planning import plan, status, targets
-from ladder.verbs.arguments import add_configuration, add_json, print_json, read_configuration
+from ladder.verbs.arguments import add_configuration_option, add_json_option, print_json, read_configuration
 
 
 def add_arguments(parser):
-    add_configuration(parser, "report on the shipped configuration overridden by these files, not on the last run")
-    add_json(parser)
+    add_configuration_option(
+        parser, "report on the shipped configuration overridden by these files, not on the last run"
+    )
+    add_json_option(parser)
 
 
 def run(options):

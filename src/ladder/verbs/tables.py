@@ -3,11 +3,11 @@
 from ladder.records.files import write_atomically
 from ladder.report import latex, tables, validation_table, verdicts
 from ladder.store import study
-from ladder.verbs.arguments import add_study
+from ladder.verbs.arguments import add_study_arguments
 
 
 def add_arguments(parser):
-    add_study(parser)
+    add_study_arguments(parser)
     parser.add_argument("--html", required=True, help="file for the validation table as HTML")
     parser.add_argument("--verdicts", required=True, help="file for the verdicts of all chapters (CSV)")
     parser.add_argument("--sensitivity", required=True, help="the smallest errors that checks refuse (CSV)")

@@ -8,7 +8,7 @@ from ladder.machine import programs, variables
 from ladder.planning import configuration
 from ladder.records import campaigns
 from ladder.records.files import require_writable
-from ladder.verbs.arguments import add_measuring, data_paths, parse_object, reference_path, write_json
+from ladder.verbs.arguments import add_measuring_arguments, data_paths, parse_object, reference_path, write_json
 
 # The verb itself holds the machine while it takes samples.
 TIMES_CASES = True
@@ -20,7 +20,7 @@ def add_arguments(parser):
     parser.add_argument("--machine", required=True)
     parser.add_argument("--out", required=True, help="the note that all were measured (JSON)")
     parser.add_argument("--references", default="results/references", help="folder of the references")
-    add_measuring(parser)
+    add_measuring_arguments(parser)
 
 
 def run(options):

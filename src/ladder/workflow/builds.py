@@ -58,7 +58,7 @@ def note_of(case):
     )
 
 
-def note_case(wildcards):
+def slug_of_note(wildcards):
     """The slug of the case of a note's path."""
     return record.restore_commas(wildcards.case)
 

@@ -19,7 +19,7 @@ class Ceilings:
         self.plan = plan
         items = [item for item in plan.cases if is_ceiling(item.experiment)]
         self.keys = {item.case.key for item in items}
-        self.machines = {item.machine for item in items if not item.skipped}
+        self.machines = {item.machine for item in items if not item.skip_reason}
         self.experiments = [name for name in plan.experiments if is_ceiling(name)]
         self.files = [path_of(label) for label in plan.machines if label in self.machines]
         self.roofs = ["results/roofs.json"] if self.experiments or plan.published else []

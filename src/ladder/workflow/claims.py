@@ -27,12 +27,12 @@ class Claims:
     @end_run_on_mistake("can't be used")
     def plan(self):
         """The StudyPlan of the claims, without cases that can't run here."""
-        config = configuration.claims(self.study.config)
-        cases = [item for item in plan.plan(config, self.study.targets) if not item.skipped]
+        config = configuration.for_claims(self.study.config)
+        cases = [item for item in plan.plan(config, self.study.targets) if not item.skip_reason]
         return replace(self.study, config=config, every_case=cases, cases=cases)
 
     @functools.cached_property
-    def about(self):
+    def campaign_identity(self):
         """The facts that must be the same in a campaign that is continued."""
         source = revision.current()
         gpus = sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus())
@@ -42,7 +42,7 @@ class Claims:
     @end_run_on_mistake()
     def campaign(self):
         """The name of the campaign."""
-        return campaigns.name_to_continue(self.about)
+        return campaigns.name_to_continue(self.campaign_identity)
 
     @functools.cached_property
     def blocks(self):
@@ -59,7 +59,7 @@ class Claims:
         return {block_name(names[0], has_several_machines): list(cases.values()) for names, cases in groups}
 
     @property
-    def target(self):
+    def publication_notes(self):
         """The file that ends the campaign, in a list: the note that it is published; empty without cases."""
         return [f"{campaigns.FOLDER}/{self.campaign}/published.json"] if self.plan.cases else []
 
@@ -110,8 +110,8 @@ class Claims:
 
     def fingerprint(self, wildcards):
         """A digest of the code behind a block."""
-        codes = [sources.fingerprint(item.case) for item in self.items(wildcards)]
-        return hashlib.sha256(" ".join(codes).encode()).hexdigest()[:16]
+        fingerprints = [sources.fingerprint(item.case) for item in self.items(wildcards)]
+        return hashlib.sha256(" ".join(fingerprints).encode()).hexdigest()[:16]
 
 
 def block_name(name, with_machine):

@@ -19,7 +19,7 @@ class Figures:
         self.ceilings = ceilings
         self.constants = {name: figures.constants(name) for name in figures.names()}
         self.paths = {name: path for name, (_, path) in figures.modules().items()}
-        inputs = {name: self.extra_inputs_of(name) for name in figures.drawable(plan.experiments)}
+        inputs = {name: self.extra_inputs_of(name) for name in figures.drawable_names(plan.experiments)}
         self.extra_inputs = {name: paths for name, paths in inputs.items() if paths is not None}
         self.names = list(self.extra_inputs)
 

@@ -37,7 +37,7 @@ class Measurement:
         """The libraries of the case's C sources."""
         return self.builds.libraries_of(case_of(wildcards))
 
-    def compiled(self, wildcards):
+    def compilation_note(self, wildcards):
         """The file that notes that Numba has compiled the case's functions; [] without such functions."""
         return data.ancient_if_exists(record_of(wildcards), builds.note_of(case_of(wildcards)))
 

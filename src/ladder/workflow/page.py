@@ -25,4 +25,4 @@ class Page:
 
 def fingerprint():
     """A digest of the code and the templates of the page."""
-    return f"{paper.code_of('site')} {templates.digest()}"
+    return f"{paper.code_fingerprint('site')} {templates.digest()}"

@@ -26,7 +26,7 @@ class Paper:
         # Those of the machines that this run measures, and of the published machines.
         self.machine_descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
         self.machine_descriptions += [str(published.path_of(f"{label}/machine.json")) for label in plan.published]
-        self.arguments = [
+        self.study_arguments = [
             *self.table_folders,
             f"--machine={plan.machines[0]}",
             *(f"--description={path}" for path in self.machine_descriptions),
@@ -34,7 +34,7 @@ class Paper:
         ]
         self.tables = [f"results/tex/{name}.tex" for name in tables.names()]
         self.own_templates = [str(path) for path in sorted(self.folder.glob("*.tex"))]
-        self.templates = [*self.own_templates, *map(str, chapters.files(*chapters.TEMPLATES))]
+        self.templates = [*self.own_templates, *map(str, chapters.files(*chapters.TEMPLATE_FILES))]
         names = [*(Path(path).name for path in self.own_templates), *chapters.templates()]
         self.texts = [f"results/texts/{name}" for name in names]
         bibliographies = [*sorted(self.folder.glob("*.bib")), *chapters.files("references.bib")]
@@ -50,16 +50,16 @@ def digest_of(paths):
     return hashlib.sha256(b"".join(Path(path).read_bytes() for path in paths)).hexdigest()[:16]
 
 
-def code_of(verb):
-    """The fingerprint of the code of a verb that writes about the study, of all chapters and of `descriptions`."""
+def code_fingerprint(verb):
+    """The fingerprint of the code of a verb about the study, of all chapters and of `descriptive_constants`."""
     modules = [f"ladder.workloads.{workload}.paper.{verb}" for workload in workloads.names()]
     for chapter in chapters.chapters():
         modules += chapters.data_modules(chapter.workload, chapter.folder, chapters.DATA_MODULES)
     code = sources.digest(f"ladder.verbs.{verb}", *filter(imports.module_path, modules))
-    return f"{code} {hashlib.sha256(json.dumps(descriptions()).encode()).hexdigest()[:16]}"
+    return f"{code} {hashlib.sha256(json.dumps(descriptive_constants()).encode()).hexdigest()[:16]}"
 
 
-def descriptions():
+def descriptive_constants():
     """The DESCRIPTIVE_CONSTANTS of all workloads, which no fingerprint of code has, {workload: {name: value}}."""
     constants = {workload: literals.read(locations.problem_path(workload)) for workload in workloads.names()}
     return {

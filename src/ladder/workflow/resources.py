@@ -105,7 +105,7 @@ class JobResources:
 
         def resources_of(wildcards):
             target = target_of(wildcards)
-            return targets.part_of_node(target) if shares_node(wildcards) else target.slurm_resources
+            return targets.resources_of_one_gpu(target) if shares_node(wildcards) else target.slurm_resources
 
         def resource(name):
             return lambda wildcards: resources_of(wildcards).get(name)

@@ -159,5 +159,5 @@ def without_other_ceilings(plan):
     return [
         item
         for item in plan.cases
-        if not (only and item.skipped and configuration.is_ceiling(item.experiment) and item.experiment not in only)
+        if not (only and item.skip_reason and configuration.is_ceiling(item.experiment) and item.experiment not in only)
     ]

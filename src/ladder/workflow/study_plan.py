@@ -48,7 +48,7 @@ class StudyPlan:
     @functools.cached_property
     def measured_machines(self):
         """The labels of the machines on which this run measures cases."""
-        labels = {item.machine for item in self.cases if not item.skipped}
+        labels = {item.machine for item in self.cases if not item.skip_reason}
         return [label for label in self.machines if label in labels]
 
     @functools.cached_property
@@ -68,7 +68,7 @@ class StudyPlan:
         """The paths of the records of the experiments' cases on these machines, by default on all."""
         machines = self.machines if machines is None else machines
         items = [item for item in self.cases if item.experiment in experiments and item.machine in machines]
-        labels = {item.case.key: item.machine for item in items if not item.skipped}
+        labels = {item.case.key: item.machine for item in items if not item.skip_reason}
         return [record.path_of(labels[key], key) for key in plan.shuffle_keys(labels)]
 
     def planned_case(self, wildcards):

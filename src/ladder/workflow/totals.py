@@ -39,19 +39,19 @@ def summary(plan, jobs, max_jobs=None):
         if kind := job.resources.get("kind"):  # the jobs on nodes
             by_kind[kind].append(demand(job, plan.targets[kind]))
     lines = [kind_line(kind, group, plan.targets[kind]) for kind, group in by_kind.items() if group]
-    everything = [job for group in by_kind.values() for job in group]
+    all_jobs = [job for group in by_kind.values() for job in group]
     measurements = [job for job in jobs if is_measurement(job)]
     sampling = sampling_hours(plan, measurements)
-    is_mixed = 0 < len(measurements) < len(everything)
+    is_mixed = 0 < len(measurements) < len(all_jobs)
     head = (
-        f"ladder: {pluralize(len(everything), 'job')} for the cluster"
+        f"ladder: {pluralize(len(all_jobs), 'job')} for the cluster"
         f"{f', {len(measurements)} of them measurements' * is_mixed}, "
-        f"at most {hours(everything)} by their time limits"
+        f"at most {hours(all_jobs)} by their time limits"
         f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
     )
-    if everything and max_jobs:
-        lines.append(wall_line(everything, max_jobs))
-    skipped = skipped_line(plan) if measurements or not everything else []
+    if all_jobs and max_jobs:
+        lines.append(wall_line(all_jobs, max_jobs))
+    skipped = skipped_line(plan) if measurements or not all_jobs else []
     return [head, *lines, *skipped, *missing_packages_line(measurements)]
 
 
@@ -70,10 +70,14 @@ def kind_line(kind, jobs, target):
     if any(job.gpus for job in jobs):
         parts[0] += f" with {span([job.gpus for job in jobs], 'GPU')}"
     parts.append(f"at most {hours(jobs)}")
-    if target.gpus > 1 and (small := [job for job in jobs if job.gpus == 1]):
-        shared = sum(job.share < 1 for job in small)
-        advice = f"of which {shared} share nodes" if target.share else "whole nodes all the same: see the key `share`"
-        parts.append(f"{len(small)} on 1 GPU of {target.gpus}, {advice}")
+    if target.gpus > 1 and (one_gpu_jobs := [job for job in jobs if job.gpus == 1]):
+        shared = sum(job.share < 1 for job in one_gpu_jobs)
+        advice = (
+            f"of which {shared} share nodes"
+            if target.can_share_nodes
+            else "whole nodes all the same: see the key `share`"
+        )
+        parts.append(f"{len(one_gpu_jobs)} on 1 GPU of {target.gpus}, {advice}")
     return f"  {kind}: {'; '.join(parts)}."
 
 
@@ -107,7 +111,7 @@ def sampling_hours(plan, jobs):
 
 def skipped_line(plan):
     """A list of the line on skipped cases; empty without any."""
-    reasons = Counter({item.case.key: str(item.skipped) for item in plan.cases if item.skipped}.values())
+    reasons = Counter({item.case.key: str(item.skip_reason) for item in plan.cases if item.skip_reason}.values())
     if not reasons:
         return []
     texts = [f"{count} ({reason})" for reason, count in reasons.most_common(MAX_REASONS)]

@@ -18,7 +18,7 @@ In a chapter with `lines.py`, `draw` gets a `study` in place of `tables` and `ce
 Planning reads the constants as text, without importing a module; a module without a TITLE is no figure. The kit names
 no workload: `theme` is the style of all figures, `methods` and `looks` that of methods, `layout` arranges panels,
 `scales` and `formats` are for axes; `medians` prepares tables for `marks`, `bars`, `by_threads`, `heat` and
-`waterfall`; `ends` writes names at the ends of lines; `timeline` draws traces, `roofline` roofs.
+`waterfall`; `line_names` writes names at the ends of lines; `timeline` draws traces, `roofline` roofs.
 """
 
 import functools
@@ -86,8 +86,8 @@ def workload(name):
     return modules()[name][0]
 
 
-def drawable(experiments):
-    """The figures whose experiments are all among those given."""
+def drawable_names(experiments):
+    """The names of the figures whose experiments are all among those given."""
     return [name for name in names() if set(constants(name)["EXPERIMENTS"]) <= set(experiments)]
 
 
@@ -120,7 +120,7 @@ def draw(name, **inputs):
     """The Figure; `inputs` are the arguments that its constants define."""
     _, path = modules()[name]
     with chapter_code.explain_mistakes(f"The figure {name}", path):
-        if (path.parent / chapters.LINES).is_file() and "tables" in inputs:
+        if (path.parent / chapters.LINES_FILE).is_file() and "tables" in inputs:
             from ladder.report.telling import chapter_study
             from ladder.store import study as queries
 

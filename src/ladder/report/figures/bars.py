@@ -14,16 +14,16 @@ TEXT = {"textcoords": "offset points", "va": "center", "fontsize": SMALL, "color
 WHOLE_CALL = {"whole": looks.Look("whole call", DARK, "o")}
 
 
-def figure(panels, unit, margin, entries=()):
+def figure(panels, unit, margin, handles=()):
     """The figure of panels of bars, {machine: [(title, groups, lines)]}, with groups as in `draw_groups`.
 
     A line is (value, options of matplotlib); one without a value isn't drawn. `margin` are the inches that a panel
-    needs above and below its bars, `entries` the handles of the legend.
+    needs above and below its bars, `handles` those of the legend.
     """
     counts = {name: len(blocks) for name, blocks in panels.items()}
     heights = {name: max(panel_inches(groups) for _, groups, _ in blocks) + margin for name, blocks in panels.items()}
-    height, heights = layout.shared_height(counts, heights)
-    figure = layout.new_figure(0.3 + 0.15 * (len(entries) // 5) + height)
+    height, heights = layout.band_heights(counts, heights)
+    figure = layout.new_figure(0.3 + 0.15 * (len(handles) // 5) + height)
     bands = layout.bands(figure, counts, inches=heights)
     for name, blocks in panels.items():
         for axes, (title, groups, lines) in zip(bands[name], blocks, strict=True):
@@ -33,7 +33,7 @@ def figure(panels, unit, margin, entries=()):
             axes.set_xlabel(unit)
             for value, options in lines:
                 axes.axvline(value, **options)
-    layout.legend(figure, entries, all(have_converged(groups) for blocks in panels.values() for _, groups, _ in blocks))
+    layout.legend(figure, handles, all(have_converged(groups) for blocks in panels.values() for _, groups, _ in blocks))
     return figure
 
 

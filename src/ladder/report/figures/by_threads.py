@@ -1,6 +1,6 @@
 """Rates over the number of threads, ranks or GPUs, with a ceiling."""
 
-from ladder.report.figures import ends, formats, marks, scales
+from ladder.report.figures import formats, line_names, marks, scales
 from ladder.report.figures.theme import GREY
 
 CEILING = {"color": GREY, "linewidth": 2.4, "alpha": 0.6}
@@ -18,5 +18,5 @@ def fill_rates(axes, summaries, x, looks_by_name, ceiling, inches):
     scales.log_axis(
         axes.yaxis, (low, max([high, *(1.25 * rate for rate in ceiling.values())])), formats.plain, max_ticks=6
     )
-    ends.label_lines(axes, summaries, x, looks_by_name, inches)
+    line_names.label_lines(axes, summaries, x, looks_by_name, inches)
     axes.grid(axis="y")

@@ -2,7 +2,7 @@
 
 import math
 
-UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
+TIME_UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 
 
 def plain(value, _=None):
@@ -10,7 +10,7 @@ def plain(value, _=None):
     return f"{value:,.10f}".rstrip("0").rstrip(".")
 
 
-def power(value, _=None):
+def power_of_ten(value, _=None):
     """A power of ten below 1 as 1e-3, without a superscript; 1 for any other number."""
     return f"1e{round(math.log10(value))}" if value < 1 else "1"
 
@@ -24,7 +24,7 @@ def scientific(value, _=None):
 
 def time(seconds, number=None):
     """A time with its unit; `number` formats its value, by default with three digits."""
-    name, per_second = next(((name, scale) for name, scale in UNITS if seconds * scale >= 0.9995), UNITS[-1])
+    name, per_second = next(((name, scale) for name, scale in TIME_UNITS if seconds * scale >= 0.9995), TIME_UNITS[-1])
     return f"{(number or three_digits)(seconds * per_second)} {name}"
 
 

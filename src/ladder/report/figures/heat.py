@@ -18,7 +18,7 @@ def figure(panels, margin):
     heights = {
         name: max(ROW_HEIGHT * row_count(groups) for _, groups in blocks) + margin for name, blocks in panels.items()
     }
-    height, heights = layout.shared_height(counts, heights)
+    height, heights = layout.band_heights(counts, heights)
     figure = layout.new_figure(0.1 + height)
     bands = layout.bands(figure, counts, inches=heights)
     for name, blocks in panels.items():

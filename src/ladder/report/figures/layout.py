@@ -86,7 +86,7 @@ def rows_of_bands(counts, max_columns=3):
     return sum(-(-count // 3) for count in counts.values())
 
 
-def shared_height(counts, heights):
+def band_heights(counts, heights):
     """The height of all `bands` and {machine: height of its band}, from `heights`, {machine: height of a panel}."""
     if max(counts.values()) == 1:
         return max(heights.values()) * rows_of_bands(counts), heights
@@ -94,15 +94,15 @@ def shared_height(counts, heights):
     return sum(heights.values()), heights
 
 
-def method_handle(method, line=True):
+def method_handle(method, with_line=True):
     """The legend's handle of a method."""
-    return look_handle(look(method), line)
+    return look_handle(look(method), with_line)
 
 
-def look_handle(look, line=True):
+def look_handle(look, with_line=True):
     """The legend's handle of a Look."""
     return Line2D(
-        [], [], color=look.colour, marker=look.marker, linestyle=look.linestyle if line else "", label=look.label
+        [], [], color=look.colour, marker=look.marker, linestyle=look.linestyle if with_line else "", label=look.label
     )
 
 

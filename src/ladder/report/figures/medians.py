@@ -19,8 +19,8 @@ def machines(*tables):
     )
 
 
-def samples(tables, total=True):
-    """An experiment's timed calls, or without `total` its phases, with a column `method` (see `methods`).
+def samples(tables):
+    """An experiment's timed calls, with a column `method` (see `methods`).
 
     A case that states no number of threads, such as one on a GPU, has 1.
     """
@@ -28,7 +28,7 @@ def samples(tables, total=True):
     if not len(frame):
         return pd.DataFrame(columns=["machine", "method", "device"])
     threads = frame["threads"].fillna(1).astype(int) if "threads" in frame else 1
-    return methods.with_methods(frame.assign(threads=threads)[(frame["phase"] == "total") == total])
+    return methods.with_methods(frame.assign(threads=threads)[frame["phase"] == "total"])
 
 
 def join_tables(tables):
@@ -37,18 +37,18 @@ def join_tables(tables):
     return {"samples": pd.concat([frame for frame in frames if len(frame)] or frames[:1])}
 
 
-def problems(frame, ignored=()):
-    """[(first row, all rows)] for each combination of sizes and cache, without `ignored`, in the order of the plan."""
+def problems(frame, ignored_sizes=()):
+    """[(first row, all rows)] for each combination of sizes and cache but `ignored_sizes`, in the order of the plan."""
     if not len(frame):
         return []
     sizes = workloads.load(frame["workload"].iloc[0]).SIZES
-    names = [name for name in (*sizes, "cache") if name in frame and name not in ignored]
+    names = [name for name in (*sizes, "cache") if name in frame and name not in ignored_sizes]
     return [(rows.iloc[0], rows) for _, rows in frame.groupby(names, sort=False, dropna=False)]
 
 
-def by_machine(frame, order, ignored=()):
+def by_machine(frame, order, ignored_sizes=()):
     """{machine: its `problems`} for machines with any, in this order."""
-    by_name = {name: problems(frame[frame["machine"] == name], ignored) for name in order if len(frame)}
+    by_name = {name: problems(frame[frame["machine"] == name], ignored_sizes) for name in order if len(frame)}
     return {name: rows for name, rows in by_name.items() if rows}
 
 
@@ -79,7 +79,7 @@ def rates(summaries, work):
     return summaries.assign(median=work / summaries["median"], low=work / summaries["high"], high=high)
 
 
-def conditions(row):
+def condition_words(row):
     """The words of a problem's title besides its size: the dtype unless it is float64, the cache unless it is cold."""
     dtype = [] if row["dtype"] == "float64" else [row["dtype"]]
     return dtype if row["cache"] == "cold" else [*dtype, f"{row['cache']} cache"]

@@ -14,7 +14,7 @@ COLUMNS = ["precision", "method", "flops", "ratio", "converged"]
 
 
 def figure(results, library):
-    """A band per machine with a panel per precision; without any measurement a sentence."""
+    """A band per machine with a panel per precision, from `results`, a Study; `library` is the method compared with."""
     frame = medians.samples(medians.join_tables(results.tables))
     panels = {}
     for name in results.machines():
@@ -26,7 +26,7 @@ def figure(results, library):
         return layout.empty("products of random shapes")
     drawing, _ = layout.panels(panels, fill, 1.9, 0.4)
     used_methods = {method for parts in panels.values() for _, part, _ in parts for method in part["method"]}
-    layout.legend(drawing, [layout.method_handle(name, line=False) for name in methods.sort_methods(used_methods)])
+    layout.legend(drawing, [layout.method_handle(name, with_line=False) for name in methods.sort_methods(used_methods)])
     return drawing
 
 

@@ -27,10 +27,10 @@ def figure(cases, subject, colours=None):
     names = dict.fromkeys(name for rows in cases.values() for name in rows["name"])
     has_legend = colours is None
     colours = dict(zip(names, itertools.cycle(colours), strict=False)) if colours else colours_of(names)
-    heights = [len(rows["lane"].unique()) for rows in cases.values()]
-    inches = AXIS_HEIGHT + sum(TITLE_HEIGHT + LANE_HEIGHT * lanes for lanes in heights)
+    lane_counts = [len(rows["lane"].unique()) for rows in cases.values()]
+    inches = AXIS_HEIGHT + sum(TITLE_HEIGHT + LANE_HEIGHT * lanes for lanes in lane_counts)
     figure = layout.new_figure(inches)
-    panels = figure.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+    panels = figure.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=lane_counts)[:, 0]
     for axes, (title, rows) in zip(panels, cases.items(), strict=True):
         axes.set_title(layout.mark_published(title))
         fill(axes, rows, colours)
@@ -38,8 +38,8 @@ def figure(cases, subject, colours=None):
     panels[-1].set_xlim(0, 1.01e3 * max(rows["end"].max() for rows in cases.values()) or 1.0)
     figure.get_layout_engine().execute(figure)  # so that the lengths of bars on paper are known
     unwritten = [write_names(axes, rows, colours) for axes, rows in zip(panels, cases.values(), strict=True)]
-    in_legend = set.union(*unwritten) if has_legend else ()
-    layout.legend(figure, [Patch(facecolor=colours[name], label=name) for name in colours if name in in_legend])
+    legend_names = set.union(*unwritten) if has_legend else ()
+    layout.legend(figure, [Patch(facecolor=colours[name], label=name) for name in colours if name in legend_names])
     for legend in figure.legends:
         figure.set_figheight(min(inches + legend.get_window_extent().height / figure.dpi, MAX_HEIGHT))
     return figure

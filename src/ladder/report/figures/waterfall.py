@@ -71,9 +71,11 @@ def figure(ladders, time_label, ceiling, colours=None, max_ticks=5):
 
 def heights(ladders):
     """{machine: inches of its panel}; the more rungs, the lower each of them."""
-    lines = {name: len(rungs) + PEER_GAP for name, (_, rungs, _) in ladders.items()}
-    inches = min(max(MIN_RUNG_HEIGHT, (PANELS_HEIGHT - MARGIN * len(ladders)) / sum(lines.values())), MAX_RUNG_HEIGHT)
-    return {name: inches * count + MARGIN for name, count in lines.items()}
+    rung_counts = {name: len(rungs) + PEER_GAP for name, (_, rungs, _) in ladders.items()}
+    inches = min(
+        max(MIN_RUNG_HEIGHT, (PANELS_HEIGHT - MARGIN * len(ladders)) / sum(rung_counts.values())), MAX_RUNG_HEIGHT
+    )
+    return {name: inches * count + MARGIN for name, count in rung_counts.items()}
 
 
 def set_common_range(panels):

@@ -9,7 +9,7 @@ from ladder.statistics.crossings import EVERYWHERE, NOWHERE, break_even
 from ladder.statistics.verdicts import UNDECIDED
 from ladder.store import study
 
-COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are compared
+CALL_COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are compared
 
 
 def crossing_text(points, *words):
@@ -23,7 +23,7 @@ def crossing_text(points, *words):
 def answer_text(answer, at, everywhere, nowhere, undecided, **values):
     """An answer of `crossings.break_even` in words, which `values` complete; `at` has `{}` for the size or number."""
     if isinstance(answer, tuple):
-        return at.format(ratios.size(*answer), **values)
+        return at.format(ratios.size_with_interval(*answer), **values)
     words = {EVERYWHERE: everywhere, NOWHERE: nowhere, UNDECIDED: undecided}
     return answer and words[answer].format(**values)
 
@@ -40,5 +40,5 @@ def calls_to_break_even(chapter, prepared, other):
         return None
     setup, calls = preparations.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]
     costs = [(setup[process], list(seconds)) for process, seconds in calls if process in setup.index]
-    per_call = {count: [[call + setup / count for call in calls] for setup, calls in costs] for count in COUNTS}
+    per_call = {count: [[call + setup / count for call in calls] for setup, calls in costs] for count in CALL_COUNTS}
     return break_even([(count, quotients.quotient(processes, other_times)) for count, processes in per_call.items()])

@@ -108,10 +108,10 @@ class ChapterStudy:
         """The times of a selection, on the ladder in seconds of its unit; none if phases overlap, such as `a and b`."""
         selection = as_selection(selection)
         if selection.phases:
-            phases = self.phases(selection, outside=False if selection.exclude else None)
+            phases = self.phases(selection, outside=False if selection.excludes_phases else None)
             if phases.empty or phases["phase"].str.contains(" and ").any():
                 return queries.NO_ROWS
-            return queries.pass_totals(phases[phases["phase"].isin(selection.phases) != selection.exclude])
+            return queries.pass_totals(phases[phases["phase"].isin(selection.phases) != selection.excludes_phases])
         calls = self.calls(selection)
         return queries.process_values(calls, selection.column) if selection.column else calls
 

@@ -19,7 +19,7 @@ from ladder.report.telling.lines import MAX, SECOND_LARGEST, SEVERAL, select
 from ladder.store import PUBLISHED_SUFFIX, rates, study
 
 CHAPTER_ARGUMENTS = {"study", "chapter"}  # names of the argument without which texts call functions
-bandwidth = partial(latex.rate, kind="bandwidth", count=2)
+bandwidth = partial(latex.rate, kind="bandwidth", digit_count=2)
 # Names that need no study: selections, and formats of numbers that aren't measured.
 SHARED = {name: getattr(latex, name) for name in ("num", "number", "digits", "seconds")}
 SHARED |= {"bandwidth": bandwidth, "factor": ratios.short, "select": select}

@@ -64,8 +64,8 @@ def draw_waterfall(chapter, problem, time_label, ceiling, colours=None, **option
             continue
         names = dict.fromkeys(chapter.machine_of(key).subject for key in cases)
         floors = [floor(chapter.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
-        above = dict(zip([*cases][1:], cases.values(), strict=False))
-        rungs = [rung(chapter, key, rows, above.get(key, ()), colours) for key, rows in cases.items()]
+        rows_above = dict(zip([*cases][1:], cases.values(), strict=False))
+        rungs = [rung(chapter, key, rows, rows_above.get(key, ()), colours) for key, rows in cases.items()]
         first = next(iter(cases.values())).iloc[0]
         problem_text = (problem[first["workload"]] if isinstance(problem, dict) else problem).format(**first)
         headline = f"{title}, {' and '.join(names)}" if chapter.panels else title

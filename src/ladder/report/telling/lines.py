@@ -129,14 +129,14 @@ class Line:
 class Selection:
     """A line, maybe with another tuning: in units of the ladder or, with a source, in plain calls of that source.
 
-    With `phases` it is their sum or, with `exclude`, that of all others of the calls; `column` is that of its seconds.
+    With `phases` it is their sum or, if it `excludes_phases`, that of all others; `column` is that of its seconds.
     """
 
     line: str
     source: str | None = None
     tuning: dict = field(default_factory=dict, hash=False)  # a dict has no hash; `==` still compares it
     phases: tuple[str, ...] = ()
-    exclude: bool = False
+    excludes_phases: bool = False
     column: str = ""
 
     def with_tuning(self, **tuning):
@@ -145,11 +145,11 @@ class Selection:
 
     def phase(self, *phases):
         """These phases, of the calls or before the first one; without any the whole calls."""
-        return replace(self, phases=phases, exclude=False)
+        return replace(self, phases=phases, excludes_phases=False)
 
     def without(self, *phases):
         """All phases of the calls but these."""
-        return replace(self, phases=phases, exclude=True)
+        return replace(self, phases=phases, excludes_phases=True)
 
     def with_column(self, column):
         """The seconds in another column, such as those of a process's start."""

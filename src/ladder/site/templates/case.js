@@ -4,8 +4,9 @@ function showCase(section, choice) {
   const content = section.querySelector("[data-content]");
   if (!row) return content.replaceChildren(element("p", {}, "There is no such case: choose one in the explorer."));
   const chart = element("div", { className: "chart" });
-  const first = study.cases.findIndex((other) => ["machine", "workload", "variant", "case"].every((name) => other[name] === row[name]));
-  const curve = curveOf(first);
+  // A case has a row for each of its experiments; its checks and its curve are those of the first.
+  const firstNumber = study.cases.findIndex((other) => ["machine", "workload", "variant", "case"].every((name) => other[name] === row[name]));
+  const curve = curveOf(firstNumber);
   content.replaceChildren(
     element("h2", {}, `${row.workload}/${row.variant}`),
     element("p", {}, row.case.replaceAll(",", ", ")),
@@ -14,15 +15,15 @@ function showCase(section, choice) {
     element("p", {}, "Every mark is a timed call; a column is a process, by its number in its file. Processes are the unit of replication."),
     chart,
     element("h3", {}, "Checks"),
-    checksOf(first),
-    ...curve.slice(0, 3),
+    checksOf(firstNumber),
+    ...curve.elements,
     element("h3", {}, "The same case elsewhere"),
     otherMeasurements(row),
     element("h3", {}, "Measure it again"),
     ...commandOf(row),
   );
   draw(chart, samplesChart(row), `Samples of ${row.workload}/${row.variant} by process`);
-  curve[3]?.();
+  curve.draw();
 }
 
 function factsOf(row) {
@@ -67,8 +68,8 @@ function samplesChart(row) {
   };
 }
 
-function checksOf(first) {
-  const rows = study.checks.filter((check) => check.case === first);
+function checksOf(firstNumber) {
+  const rows = study.checks.filter((check) => check.case === firstNumber);
   if (!rows.length) return element("p", {}, "Its publication has no checks.");
   return tableOf([
     { title: "Check", cell: (check) => check.check },

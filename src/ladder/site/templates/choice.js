@@ -5,8 +5,8 @@ function readAddress() {
 }
 
 function addressOf(view, choice) {
-  const chosen = Object.entries(choice).filter(([, value]) => value !== undefined && value !== "");
-  const query = new URLSearchParams(chosen).toString();
+  const entries = Object.entries(choice).filter(([, value]) => value !== undefined && value !== "");
+  const query = new URLSearchParams(entries).toString();
   return query ? `#${view}?${query}` : `#${view}`;
 }
 
@@ -19,20 +19,20 @@ function choose(view, choice) {
 const valuesOf = (choice, name) => (choice[name] ? choice[name].split("|") : null);
 
 // A labelled list; `options` are texts or [value, text].
-function selection(name, title, options, value, change) {
+function selection(name, title, options, value, onChange) {
   const pairs = options.map((option) => (Array.isArray(option) ? option : [option, option]));
   const select = element("select", { name }, ...pairs.map(([key, text]) => element("option", { value: key, selected: key === value }, text)));
-  select.addEventListener("change", () => change(select.value));
+  select.addEventListener("change", () => onChange(select.value));
   return element("label", {}, title, select);
 }
 
 // Boxes to tick, one for each value; none ticked means all.
-function facet(name, values, chosen, change) {
-  const boxes = values.map((value) => element("input", { type: "checkbox", value, name, checked: chosen?.includes(value) ?? false }));
-  const update = () => change(boxes.filter((box) => box.checked).map((box) => box.value).join("|"));
+function facet(name, values, chosenValues, onChange) {
+  const boxes = values.map((value) => element("input", { type: "checkbox", value, name, checked: chosenValues?.includes(value) ?? false }));
+  const update = () => onChange(boxes.filter((box) => box.checked).map((box) => box.value).join("|"));
   boxes.forEach((box) => box.addEventListener("change", update));
   const labels = boxes.map((box) => element("label", {}, box, ` ${box.value}`));
-  const summary = element("summary", {}, `${name}: ${chosen ? chosen.join(", ") : "all"}`);
+  const summary = element("summary", {}, `${name}: ${chosenValues ? chosenValues.join(", ") : "all"}`);
   return element("details", { open: openFacets.has(name) }, summary, element("fieldset", {}, ...labels));
 }
 

@@ -3,23 +3,23 @@ const inverse = (pair) => ({ ...pair, a: pair.b, b: pair.a, ratio: 1 / pair.rati
 
 function comparisonState(choice) {
   const partners = (a) => [...new Set(study.pairs.filter((pair) => pair.a === a || pair.b === a).map((pair) => (pair.a === a ? pair.b : pair.a)))].sort((x, y) => x - y);
-  const firsts = study.sides.map((_, side) => side).filter((side) => partners(side).length);
-  const a = firsts.find((side) => study.sides[side] === choice.a) ?? mostShared(firsts)?.a;
-  const seconds = a === undefined ? [] : partners(a);
-  const b = seconds.find((side) => study.sides[side] === choice.b) ?? (choice.a ? seconds[0] : mostShared(firsts)?.b);
+  const firstSides = study.sides.map((_, side) => side).filter((side) => partners(side).length);
+  const a = firstSides.find((side) => study.sides[side] === choice.a) ?? mostShared(firstSides)?.a;
+  const secondSides = a === undefined ? [] : partners(a);
+  const b = secondSides.find((side) => study.sides[side] === choice.b) ?? (choice.a ? secondSides[0] : mostShared(firstSides)?.b);
   const both = study.pairs.filter((pair) => pair.a === a && pair.b === b).concat(study.pairs.filter((pair) => pair.a === b && pair.b === a).map(inverse));
   const systems = distinct(both, (pair) => study.cases[pair.case].workload);
   const system = systems.includes(choice.system) ? choice.system : "all";
   const rows = both.filter((pair) => system === "all" || study.cases[pair.case].workload === system);
-  return { firsts, seconds, a, b, systems, system, rows };
+  return { firstSides, secondSides, a, b, systems, system, rows };
 }
 
 // The pair of sides that share the most cases.
-function mostShared(firsts) {
+function mostShared(firstSides) {
   const counts = new Map();
   for (const { a, b } of study.pairs) counts.set(`${a} ${b}`, (counts.get(`${a} ${b}`) ?? 0) + 1);
   const [best] = [...counts].sort(([, x], [, y]) => y - x)[0] ?? [];
-  if (!best || !firsts.length) return undefined;
+  if (!best || !firstSides.length) return undefined;
   const [a, b] = best.split(" ").map(Number);
   return { a, b };
 }
@@ -34,8 +34,8 @@ function showComparison(section, choice) {
   }
   const [a, b] = [study.sides[state.a], study.sides[state.b]];
   fill(section.querySelector("form"), [
-    selection("a", "First", state.firsts.map(name), a, (first) => choose("compare", { ...choice, a: first, b: undefined })),
-    selection("b", "Second", state.seconds.map(name), b, (second) => choose("compare", { ...choice, a, b: second })),
+    selection("a", "First", state.firstSides.map(name), a, (first) => choose("compare", { ...choice, a: first, b: undefined })),
+    selection("b", "Second", state.secondSides.map(name), b, (second) => choose("compare", { ...choice, a, b: second })),
     selection("system", "System", [...state.systems, "all"], state.system, (system) => choose("compare", { ...choice, a, b, system })),
   ]);
   const words = distinct(state.rows, (pair) => pair.verdict).map((word) => `${state.rows.filter((pair) => pair.verdict === word).length} ${word}`);

@@ -58,10 +58,10 @@ function runTable(runs) {
   return element("div", { className: "scroll", role: "region", tabIndex: 0, ariaLabel: "Runs of a training" }, table);
 }
 
-// The curve of a case: its quantity against the axis, and the numbers of the last point.
-function curveOf(first) {
-  const curve = study.curves.find((other) => other.case === first);
-  if (!curve) return [];
+// The elements of a case's curve, its quantity against the axis with the numbers of the last point, and what draws it.
+function curveOf(firstNumber) {
+  const curve = study.curves.find((other) => other.case === firstNumber);
+  if (!curve) return { elements: [], draw: () => {} };
   const [axis, quantity] = curve.names;
   const text = (name, value) => (name === "accuracy" ? accuracyText(value) : format.exact(value));
   const end = curve.names.map((name, i) => `${name.replaceAll("_", " ")} ${text(name, curve.points.at(-1)[i])}`).join(", ");
@@ -77,5 +77,8 @@ function curveOf(first) {
       y: { field: "y", type: "quantitative", scale: y.every((value) => value > 0) ? scaleOf(y) : {}, axis: axisOf(quantity) },
     },
   };
-  return [element("h3", {}, "Curve"), element("p", {}, `At its end: ${end}.`), chart, () => draw(chart, specification, `${quantity} by ${axis}`)];
+  return {
+    elements: [element("h3", {}, "Curve"), element("p", {}, `At its end: ${end}.`), chart],
+    draw: () => draw(chart, specification, `${quantity} by ${axis}`),
+  };
 }

@@ -63,7 +63,7 @@ def draw(study):
             fill_flags(axes[0], flags)
         if len(threads):
             scaling.fill(axes[-1], study, panel, threads, "GFLOP/s", AXES_HEIGHT)
-    entries = [layout.look_handle(look, line=False) for look in LOOKS_BY_FLAGS.values()]
+    entries = [layout.look_handle(look, with_line=False) for look in LOOKS_BY_FLAGS.values()]
     entries.append(Line2D([], [], **by_threads.CEILING, label="best product"))
     summaries = [frame for row in rows for frame in row[1:] if len(frame)]
     layout.legend(figure, entries, all(frame["converged"].all() for frame in summaries))

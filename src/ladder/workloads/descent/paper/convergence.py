@@ -49,6 +49,6 @@ def fill(axes, kappa, rows):
     axes.plot(steps, residuals.steepest_error(kappa, steps), **RATE_STYLE)
     axes.plot(steps, residuals.conjugate_bound(kappa, steps), **BOUND_STYLE)
     marks.lines(axes, rows[rows["relative"] > 0], "step", "relative", LOOKS_BY_METHOD)
-    scales.log_axis(axes.yaxis, (MIN_RESIDUAL, 5), formats.power, max_ticks=6)
+    scales.log_axis(axes.yaxis, (MIN_RESIDUAL, 5), formats.power_of_ten, max_ticks=6)
     axes.set(xlim=(0, steps[-1]), title=f"κ = {kappa:g}", xlabel="iteration")
     axes.grid(axis="y")

@@ -1,6 +1,6 @@
 """Time to solution by size: steepest descent, conjugate gradients and Cholesky, and where they cross."""
 
-from ladder.report.figures import ends, formats, layout, looks, marks, medians, scales
+from ladder.report.figures import formats, layout, line_names, looks, marks, medians, scales
 from ladder.report.figures.theme import DARK, SMALL, Line2D
 from ladder.report.latex import digits
 from ladder.statistics import crossings
@@ -55,7 +55,7 @@ def fill(axes, device, rows, cases, sizes):
     marks.curves(axes, cases, "n", looks_by_name, size=9)
     scales.log_axis(axes.xaxis, (cases["n"].min() / 1.15, cases["n"].max() * 1.15), max_ticks=4)
     scales.time_axis(axes.yaxis, scales.extent(cases, max_factor=1.5))
-    ends.label_lines(axes, cases, "n", looks_by_name, AXES_HEIGHT)
+    line_names.label_lines(axes, cases, "n", looks_by_name, AXES_HEIGHT)
     axes.set_title(f"host, {formats.threads(int(rows['threads'].max()))}" if device == "host" else "GPU")
     axes.set_xlabel(f"n{axis_suffix(rows)}")
     axes.grid(axis="y")

@@ -33,7 +33,7 @@ def draw(study):
         return layout.empty("ceilings")
     figure, _ = layout.panels(panels, roofline.fill, 2.5, 0.3, max_columns=2)
     all_points = pd.concat([points for [(*_, points)] in panels.values()])
-    handles = [layout.method_handle(method, line=False) for method in methods.sort_methods(all_points["method"])]
+    handles = [layout.method_handle(method, with_line=False) for method in methods.sort_methods(all_points["method"])]
     layout.legend(figure, handles, all_points["converged"].all(), at_right=len(panels) == 1)
     return figure
 

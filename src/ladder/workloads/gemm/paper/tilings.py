@@ -33,7 +33,7 @@ def draw(study):
 def title(row):
     """The title of a panel: its product, the unit of its numbers, and its precision, which replaces the dtype."""
     size = f"{row['m']} × {row['n']} × {row['k']}"
-    return ", ".join([size, *medians.conditions({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
+    return ", ".join([size, *medians.condition_words({**row, "dtype": "float64"})]) + f"\n{row['precision']}, TFLOP/s"
 
 
 def rates_by_method(rows):

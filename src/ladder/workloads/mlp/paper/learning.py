@@ -21,7 +21,7 @@ def draw(study):
     """A row of panels per machine and training: loss, accuracy, deviation from the reference."""
     tables = study.study.tables["mlp_accuracy"]
     curves = methods.with_methods(tables["curves"]) if len(tables["curves"]) else tables["curves"]
-    by_machine = medians.by_machine(curves, medians.machines(tables), ignored=("dtype",))
+    by_machine = medians.by_machine(curves, medians.machines(tables), ignored_sizes=("dtype",))
     trainings = [(name, *problem) for name, problems in by_machine.items() for problem in problems]
     if not trainings:
         return layout.empty("learning curves")
@@ -40,14 +40,14 @@ def draw(study):
             axes.grid(axis="y")
     order = methods.sort_methods(method for *_, rows in trainings for method in rows["method"])
     lines = [Line2D([], [], **REFERENCE_LINE, label="reference, float64"), Line2D([], [], **BOUND_LINE, label="bound")]
-    layout.legend(figure, [*(layout.method_handle(method, line=False) for method in order), *lines])
+    layout.legend(figure, [*(layout.method_handle(method, with_line=False) for method in order), *lines])
     return figure
 
 
 def title(row):
     """A training by its layers, images and batches."""
     data = f"{row['images']:,} images of {row['source']}", f"batches of {row['batch']:,}"
-    return ", ".join([str(row["layers"]), row["activation"], *medians.conditions(row), *data])
+    return ", ".join([str(row["layers"]), row["activation"], *medians.condition_words(row), *data])
 
 
 def fill_loss(axes, rows):

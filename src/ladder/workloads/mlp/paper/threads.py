@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ladder.report.figures import ends, layout, marks, medians, scales
+from ladder.report.figures import layout, line_names, marks, medians, scales
 from ladder.report.figures.by_threads import CEILING
 from ladder.report.figures.looks import COLOURS, Look
 from ladder.report.figures.theme import Line2D
@@ -66,6 +66,6 @@ def fill(axes, cases, title, scale_axis):
     marks.curves(axes, cases, "threads", LOOKS, size=9)
     scales.thread_axis(axes.xaxis, sorted(set(cases["threads"])))
     scale_axis(axes.yaxis, scales.extent(cases, max_factor=1.3), max_ticks=6)
-    ends.label_lines(axes, cases, "threads", LOOKS, HEIGHT)
+    line_names.label_lines(axes, cases, "threads", LOOKS, HEIGHT)
     axes.set_title(title)
     axes.grid(axis="y")

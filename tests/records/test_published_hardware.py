@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ladder.errors import LadderError
-from ladder.records import kinds
+from ladder.records import published_hardware
 
 ZEN4 = {"Model name": "AMD EPYC", "Vector units": "avx512f", "L2 cache": "2 MiB (2 instances)"}
 H200 = {"name": "NVIDIA H200"}
@@ -20,7 +20,7 @@ def description(cpu=ZEN4, cores=2, gpus=()):
 def published_folder(monkeypatch, tmp_path):
     """What is published of the machine `box`: a folder of its own, whose path is returned, and a campaign."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kinds.documents, "read", lambda path, kind: json.loads(path.read_text()))
+    monkeypatch.setattr(published_hardware.documents, "read", lambda path, kind: json.loads(path.read_text()))
     for name in ("box", "campaigns/box_1"):
         folder = Path("results/published") / name
         folder.mkdir(parents=True)
@@ -29,9 +29,9 @@ def published_folder(monkeypatch, tmp_path):
 
 
 def test_the_same_hardware_and_other_labels_are_accepted():
-    kinds.require_published_kind("box", description())
-    kinds.require_published_kind("box", description(ZEN4 | {"Frequency boost": "enabled"}))  # not known of the other
-    kinds.require_published_kind("barn", description(cores=64))
+    published_hardware.require_same_hardware("box", description())
+    published_hardware.require_same_hardware("box", description(ZEN4 | {"Frequency boost": "enabled"}))
+    published_hardware.require_same_hardware("barn", description(cores=64))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_the_same_hardware_and_other_labels_are_accepted():
 def test_other_hardware_is_refused_by_its_differences(published_folder, other, difference, is_replaced):
     """Also if only a campaign has that label, because the machine's folder is rewritten."""
     with pytest.raises(LadderError, match=rf"isn't of the kind .* box .*{difference}.*machine=<label>"):
-        kinds.require_published_kind("box", other, published_folder if is_replaced else None)
+        published_hardware.require_same_hardware("box", other, published_folder if is_replaced else None)
 
 
 def test_a_folder_that_is_written_anew_does_not_count(published_folder):
     Path("results/published/campaigns/box_1/machine.json").unlink()
-    kinds.require_published_kind("box", description(cores=4), published_folder)
+    published_hardware.require_same_hardware("box", description(cores=4), published_folder)

@@ -16,21 +16,21 @@ def label_at_right(axes, lines, inches):
         return
     lines = sorted(lines, key=lambda line: line[0])
     low, high = np.log(axes.get_ylim())
-    shares = separate([(np.log(height) - low) / (high - low) for height, *_ in lines], MIN_DISTANCE / (72 * inches))
-    for share, (_, name, colour) in zip(shares, lines, strict=True):
+    heights = separate([(np.log(y) - low) / (high - low) for y, *_ in lines], MIN_DISTANCE / (72 * inches))
+    for height, (_, name, colour) in zip(heights, lines, strict=True):
         options = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
-        axes.annotate(name, (1, share), (4, 0), color=colour, **options)
+        axes.annotate(name, (1, height), (4, 0), color=colour, **options)
 
 
 def label_lines(axes, cases, x, looks_by_name, inches):
     """Write the names of lines over the column `x`: beside the panel or, if a line ends earlier, at its end."""
     last = cases.sort_values(x).groupby("method").tail(1)
-    is_long = last[x] == cases[x].max()
-    long = last[is_long]
+    reaches_end = last[x] == cases[x].max()
+    long = last[reaches_end]
     looks = [looks_by_name[method] for method in long["method"]]
-    lines = [(height, look.label, look.colour) for height, look in zip(long["median"], looks, strict=True)]
+    lines = [(y, look.label, look.colour) for y, look in zip(long["median"], looks, strict=True)]
     label_at_right(axes, lines, inches)
-    for row in last[~is_long].itertuples():
+    for row in last[~reaches_end].itertuples():
         end, look = getattr(row, x), looks_by_name[row.method]
         others = cases.loc[(cases[x] == end) & cases["method"].isin(long["method"]), "median"]
         options = {"textcoords": "offset points", "va": "bottom" if row.median > others.max() else "top"}

@@ -1,4 +1,4 @@
-"""Kinds of machines: all that is published under one label was measured on the same hardware.
+"""A check that a machine has the hardware of the one that is published under its label.
 
 Labels are made from names, and machines of different hardware may report the same: a virtual CPU hides its model.
 """
@@ -11,7 +11,7 @@ from ladder.errors import LadderError
 from ladder.records import campaigns, documents
 
 
-def require_published_kind(label: str, description: Mapping[str, Any], replaced_folder: Path | None = None) -> None:
+def require_same_hardware(label: str, description: Mapping[str, Any], replaced_folder: Path | None = None) -> None:
     """Refuse a described machine whose hardware isn't that of what is published under its label. Raises LadderError.
 
     `replaced_folder` is a published folder that is about to be replaced, so that it doesn't count.
