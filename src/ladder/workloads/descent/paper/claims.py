@@ -99,8 +99,11 @@ def shares_cause(*selections):
 
 
 # Keywords of claims: GROUPS, BANDWIDTH and, below, TRAFFIC.
-GROUP_WORDS, GROUPS = "matrices {}, vectors {}", {"ratio": matrix_over_vector_gain}
-GROUPS |= {"cause": lambda study, _: GROUP_WORDS.format(*(ratios.short(gain.value) for gain in group_gains(study)))}
+GROUP_WORDS = "matrices {}, vectors {}"
+GROUPS = {
+    "ratio": matrix_over_vector_gain,
+    "cause": lambda study, _: GROUP_WORDS.format(*(ratios.short(gain.value) for gain in group_gains(study))),
+}
 BANDWIDTH = {"ratio": bandwidth_ratio, "needs": "version 1 and a ceiling"}
 BANDWIDTH |= {"cause": share_of_floor("{} of the bandwidth at best")}
 EARLIER_CLAIMS = [
