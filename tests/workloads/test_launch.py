@@ -21,7 +21,7 @@ def gpu(monkeypatch):
 
 @pytest.mark.parametrize(("variant", "dtype"), TILINGS)
 def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dtype):
-    tilings = binaries.choices("gemm", variant, dtype)
+    tilings = binaries.tiling_choices("gemm", variant, dtype)
     areas = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
     large = launch.fastest_tiling(tilings, 4096, 4096, 4096)
     assert areas[id(large)] == max(areas.values())
