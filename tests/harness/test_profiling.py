@@ -10,7 +10,7 @@ from ladder.__main__ import main
 from ladder.errors import LadderError
 from ladder.harness import environment, kernel_counters, profiling
 from ladder.harness.case_arguments import cases_of
-from ladder.store import counters, published_index
+from ladder.store import COUNTERS_FILE, counters, published_index
 
 WORDS = ["gemm/blas", "m=17", "n=5", "k=9", "cache=warm"]
 PERF = """#!/bin/sh
@@ -137,7 +137,7 @@ def test_counters_of_other_cases_stay_published():
     row = {"machine": "here", "workload": "gemm", "variant": "blas", "pipe": "fma"}
     for case, kernels in [("a", ["old", "older"]), ("b", ["other"]), ("a", ["new"])]:
         counters.write(".", [row | {"case": case, "kernel": kernel} for kernel in kernels])
-    assert counters.read([counters.FILE])[["case", "kernel"]].to_numpy().tolist() == [["b", "other"], ["a", "new"]]
+    assert counters.read([COUNTERS_FILE])[["case", "kernel"]].to_numpy().tolist() == [["b", "other"], ["a", "new"]]
 
 
 @pytest.mark.parametrize(("word", "tool"), [("gemm/blas", "perf"), ("gemm/cuda_naive", "ncu")])

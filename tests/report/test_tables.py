@@ -9,8 +9,9 @@ import made_up
 from ladder.catalogue.workloads import complete
 from ladder.harness.sensitivity import ANY, ELEMENT, ROW
 from ladder.records.case import Case
-from ladder.report import about, kernels_table, plan_table, sensitivity_table, validation_table
+from ladder.report import about, counters_table, kernels_table, plan_table, sensitivity_table, validation_table
 from ladder.report.latex import Missing
+from ladder.store import COUNTERS_FILE, counters
 from ladder.store.study import Study
 
 
@@ -102,6 +103,33 @@ def test_a_kernel_takes_its_static_and_its_dynamic_shared_memory(tmp_path):
         rf"{new} & {names[1]} & float32, block=16 & 40 & 1536 & 44\,\% & 0 & 0 \\",
         rf"{new} & {names[2]} & float32, block=16 & 32--40 & 1536--3072 & 44--100\,\% & 0--8 & 2 \\",
     ]
+
+
+def test_counters_are_told_by_case_without_kernels_that_take_little_time(tmp_path):
+    """A case has the sizes that distinguish it in its first row, and a kernel the end of its name before arguments."""
+    shares = {"issue": 0.25, "pipe": "fma", "pipe_share": 0.5, "dram_share": 0.125, "l2_share": 1.0, "stall_share": 0.4}
+    experiment = {"machine": "here", "experiment": "one", "workload": "gemm", "stall": "long_scoreboard"}
+    kernels = [
+        ("cublas", "m=1,math=tf32", "void a<b<c>>::gemm<float, d<e>>(T1)", 3e-3),
+        ("cublas", "m=1,math=tf32", "add", 1e-3),
+        ("cublas", "m=1,math=tf32", "set_up", 4e-4),
+        ("tiled", "m=1", "gemm_nn", 2e-3),
+    ]
+    rows = [
+        experiment | shares | {"variant": variant, "case": case, "kernel": name, "kernel_seconds": time}
+        for variant, case, name, time in kernels
+    ]
+    counters.write(tmp_path, rows)
+    text = counters_table.table([tmp_path / COUNTERS_FILE])
+    name = r"\texttt{gemm/\allowbreak{}"
+    cells = r"\qty{25}{\percent} & fma \qty{50}{\percent} & \qty{12}{\percent} & \qty{100}{\percent}"
+    cells += r" & long scoreboard \qty{40}{\percent} \\"
+    assert [line for line in text.splitlines() if "scoreboard" in line] == [
+        rf"{name}cublas}} math=tf32 & \texttt{{a::gemm}} & \qty{{3.00}}{{\milli\second}} & {cells}",
+        rf" & \texttt{{add}} & \qty{{1.00}}{{\milli\second}} & {cells}",
+        rf"{name}tiled}} & \texttt{{gemm\_\allowbreak{{}}nn}} & \qty{{2.00}}{{\milli\second}} & {cells}",
+    ]
+    assert counters_table.table([]) == "\\emph{No counters are published.}\n"
 
 
 def sensitivity_row(dtype, array, fault, check, share, count, error, variant="blas"):

@@ -120,11 +120,14 @@ def test_the_paper_is_made_from_all_experiments_and_the_machines_that_measured()
 
 
 def test_published_machines_are_described_by_their_publication():
-    path = Path("results/published/moon/machine.json")
-    path.parent.mkdir(parents=True)
-    path.touch()
-    inputs = paper_of({"one": experiment(BLAS)}, published=["moon"], measure=False)
-    assert inputs.machine_descriptions == [str(path)]
+    path, other_path = (Path(f"results/published/{name}/machine.json") for name in ("moon", "sun"))
+    for file in (path, other_path):
+        file.parent.mkdir(parents=True)
+        file.touch()
+    Path(path.parent, "counters.csv.gz").touch()
+    inputs = paper_of({"one": experiment(BLAS)}, published=["moon", "sun"], measure=False)
+    assert inputs.machine_descriptions == [str(path), str(other_path)]
+    assert inputs.counter_tables == ["results/published/moon/counters.csv.gz"]
     assert inputs.study_arguments[-1] == "--roofs=results/roofs.json"
 
 

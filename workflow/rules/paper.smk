@@ -91,6 +91,7 @@ rule tables:
         ceilings=CEILINGS.files,
         roofs=CEILINGS.roofs,
         kernels=BUILDS.reports,
+        counters=PAPER.counter_tables,
         sensitivity="results/sensitivity.csv",
     output:
         [update(path) for path in PAPER.tables],
@@ -110,9 +111,10 @@ rule tables:
         sources=lambda wildcards: paper.code_fingerprint("tables"),
         study=PAPER.study_arguments,
         kernels=[f"--kernel={path}" for path in BUILDS.reports],
+        counters=[f"--counters={path}" for path in PAPER.counter_tables],
     shell:
         ladder(
-            "tables {params.study:q} {params.kernels:q} --sensitivity {input.sensitivity}"
+            "tables {params.study:q} {params.kernels:q} {params.counters:q} --sensitivity {input.sensitivity}"
             " --out results/tex --html {output.html} --verdicts {output.verdicts} 2> >(tee {log} >&2)"
         )
 

@@ -12,6 +12,7 @@ STUDY_TABLES = (
     "plan",
     "validation",
     "kernels",
+    "counters",
     "sensitivity",
     "faults",
     "verdicts",
@@ -25,13 +26,15 @@ def names():
     return [*STUDY_TABLES, *chapters.table_names()]
 
 
-def tables(study, reports=(), sensitivity=None):
+def tables(study, reports=(), sensitivity=None, counters=()):
     """{name of the file: LaTeX} of all tables.
 
-    `reports` are the paths of the kernels' build reports, `sensitivity` is that of the file of the verb `sensitivity`.
+    `reports` are the paths of the kernels' build reports, `sensitivity` is that of the file of the verb `sensitivity`,
+    and `counters` are those of the published tables of counters.
     """
     from ladder.report import (  # here, because planning needs only the names
         campaigns_table,
+        counters_table,
         kernels_table,
         kinds_table,
         machines_table,
@@ -51,6 +54,7 @@ def tables(study, reports=(), sensitivity=None):
         "plan": plan_table.plan(study),
         "validation": validation_table.latex_table(study),
         "kernels": kernels_table.kernels(reports),
+        "counters": counters_table.table(counters),
         "sensitivity": sensitivity_table.latex_table(sensitivity),
         "faults": sensitivity_table.faults(sensitivity),
         "verdicts": verdicts.table(study),

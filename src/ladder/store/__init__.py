@@ -4,3 +4,5 @@
 TABLES = ("samples", "checks", "curves", "traces", "missing")
 # The suffix of a machine's name in the tables if its measurements are published; text and figures show a mark.
 PUBLISHED_SUFFIX = " (published)"
+# The table of kernels' counters in the folder of a published machine.
+COUNTERS_FILE = "counters.csv.gz"

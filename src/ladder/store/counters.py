@@ -9,10 +9,9 @@ import pandas as pd
 from ladder.harness.kernel_counters import KernelCounters
 from ladder.planning.plan import PlannedCase
 from ladder.records.files import write_atomically
-from ladder.store import headers, table_files
+from ladder.store import COUNTERS_FILE, headers, table_files
 
 TABLE = "counters"
-FILE = f"{TABLE}.csv.gz"
 
 
 def rows(item: PlannedCase, kernels: Sequence[KernelCounters], origin: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -42,7 +41,7 @@ def write(folder: Path | str, rows: Sequence[Mapping[str, Any]]) -> None:
 
     Raises LadderError if these can't be read.
     """
-    path, table = Path(folder) / FILE, pd.DataFrame(rows)
+    path, table = Path(folder) / COUNTERS_FILE, pd.DataFrame(rows)
     if path.exists():
         earlier = read([path])
         keys, earlier_keys = (frame.set_index(["workload", "variant", "case"]).index for frame in (table, earlier))

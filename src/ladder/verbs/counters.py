@@ -25,10 +25,10 @@ def run(options):
     from ladder.planning import configuration, plan, targets
     from ladder.records import published_hardware
     from ladder.records.files import require_writable
-    from ladder.store import counters, published_index
+    from ladder.store import COUNTERS_FILE, counters, published_index
 
     folder = Path(options.into, options.machine)
-    require_writable(folder / counters.FILE)
+    require_writable(folder / COUNTERS_FILE)
     published_hardware.require_same_hardware(options.machine, description.describe())
     config = configuration.for_claims(
         configuration.load([configuration.default_file()]) | {"claims": [options.configfile]}

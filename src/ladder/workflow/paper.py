@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ladder.catalogue import imports, literals, locations, published, sources, workloads
 from ladder.report import captions, chapters, run_crate, tables
-from ladder.store import TABLES
+from ladder.store import COUNTERS_FILE, TABLES
 
 DOCUMENTS = ("paper", "supplement")
 DOCUMENT_FILES = [f"results/{document}.pdf" for document in DOCUMENTS]
@@ -15,7 +15,8 @@ DOCUMENT_FILES = [f"results/{document}.pdf" for document in DOCUMENTS]
 class Paper:
     """The inputs of the documents of a StudyPlan with its Ceilings; `folder` has the paper's `own_templates`.
 
-    `table_files` are the CSV tables of all experiments, `tables` the paper's tables in LaTeX. `templates`, which are
+    `table_files` are the CSV tables of all experiments, `counter_tables` those of published counters, `tables` the
+    paper's tables in LaTeX. `templates`, which are
     `own_templates` and those of all chapters, are rendered as the files `texts`; `bibliographies` are read unchanged.
     """
 
@@ -26,6 +27,8 @@ class Paper:
         # Those of the machines that this run measures, and of the published machines.
         self.machine_descriptions = [f"results/machines/{label}.json" for label in plan.measured_machines]
         self.machine_descriptions += [str(published.path_of(f"{label}/machine.json")) for label in plan.published]
+        counter_tables = [published.path_of(f"{label}/{COUNTERS_FILE}") for label in plan.published]
+        self.counter_tables = [str(path) for path in counter_tables if path.exists()]
         self.study_arguments = [
             *self.table_folders,
             f"--machine={plan.machines[0]}",
