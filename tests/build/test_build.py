@@ -70,6 +70,7 @@ NAMES["tconv", "cuda_window"] = {f"to{k}_{to}" for k in (1, 2, 3, 4) for to in (
 NAMES["tconv", "cuda_window_mma"] = OPERANDS | {f"{math}_to_{to}" for math in MATHS for to in ("float32", "uint8")}
 NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", "float16", "bfloat16")}
 NAMES["dcgan"] |= {f"project_to_{kind}" for kind in ("float32", "float16", "bfloat16")}
+NAMES["mlp", "cuda_fused"] = {"forward_images", "forward", "delta", "output", "update"}
 NAMES["mlp", "cuda_persistent"] = {"measure", "train", "train_shallow"}
 NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}

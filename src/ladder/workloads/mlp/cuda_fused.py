@@ -110,18 +110,19 @@ def shared_memory(tile, itemsize):
 
 
 def layer_table(problem, widths, values, deltas):
-    """The layers (layers, 7) as an int64 array on the GPU, with the rows of `Layer` in the source; and their blocks."""
+    """The rows of `Layer` in the source, an array (layers, 7) in the GPU's memory, and the blocks of all layers."""
     table, blocks = [], 0
     for i in range(1, len(widths)):
         arrays = deltas[i], getattr(problem, f"w{i}"), getattr(problem, f"b{i}")
         addresses = (address(values[i - 1]) if i > 1 else 0, *map(address, arrays))
         table.append((*addresses, *map(int, widths[i - 1 : i + 1]), blocks))
         blocks += -(-(int(widths[i - 1]) + 1) // UPDATE_TILE) * -(-int(widths[i]) // UPDATE_TILE)
-    layers = {"layers": problem.device.empty((len(table), len(table[0])), np.int64)}
-    staged = problem.device.staging_arrays(layers)
-    staged["layers"][...] = table
-    problem.device.upload(staged, layers)
-    return layers["layers"], blocks
+    return on_gpu(table), blocks
+
+
+def on_gpu(rows):
+    """Rows of whole numbers as an int64 array in the GPU's memory."""
+    return cuda.load_cupy().array(rows, np.int64)
 
 
 def address(array):
