@@ -67,6 +67,7 @@ def train(monkeypatch):
         {"images": 34, "batch": 33},  # the last batch has one image
         {"images": 3, "batch": 1},
         {"images": 5, "batch": 17},  # more than there are
+        {"layers": "784-64-32-10", "images": 40, "epochs": 1},  # the bias is in a tile of its own
         {"layers": "784-10", "images": 40},  # without hidden layers
         {"layers": "784-65-33-10", "activation": "relu", "rate": 0.1, "images": 37, "epochs": 1},
         {"layers": "784-17-340-5-10", "images": 21, "epochs": 1},  # `output` passes over its units twice

@@ -1,24 +1,22 @@
-// A batch of the training in as many kernels as its dependencies need, with all elementwise operations in the epilogues
-// of products: `forward_images` and `forward` compute the activations of a hidden layer, `output` the logits, the loss,
-// the last deltas and those of the layer below, `delta` those of a further hidden layer, and `update` changes the
-// parameters of all layers. All deltas include the factor -rate. Pixels stay bytes in memory: a product converts them
-// when they are in shared memory, and its epilogue divides the sums by 255.
+// A batch of the training with all elementwise operations in the epilogues of products. `forward_images` and `forward`
+// compute the activations of a hidden layer; `output` the logits, the losses, the last deltas and those of the layer
+// below; `delta` those of a further hidden layer; `update` changes the parameters of all layers. All deltas include the
+// factor -rate. Pixels are bytes in memory: products convert them in shared memory, and divide their sums by 255.
 //
-// Shapes: pixels (images, 784 / 4), whose elements hold four pixels; order (rows), the numbers of a batch's images;
-// labels (images); inputs, values and deltas (rows, width of their layer); weights (fan_in, fan_out), bias (fan_out);
-// losses (rows), loss (1). Sums are in a fixed order.
+// Shapes: pixels (images, 784 / 4), four pixels per element, in `output` (images, 784); order (rows), the numbers of a
+// batch's images; labels (images); inputs, values and deltas (rows, width of their layer); weights (fan_in, fan_out);
+// bias (fan_out); losses (rows); loss (1). Sums are in a fixed order.
 //
-// Launch: `forward_images`, `forward` and `delta` grid (ceil(columns / TILE), ceil(rows / TILE)) of their results, block
-// 256; `output` grid rows, block 320, no dynamic shared memory; `update` grid 1 + the blocks of all layers, each
-// ceil((fan_in + 1) / 32) * ceil(fan_out / 32), block 256. Dynamic shared memory: Shape<TILE or 32>::MEMORY elements.
+// Launch: `output` grid rows, block OUTPUT_THREADS, no dynamic shared memory. Others block THREADS, dynamic shared
+// memory Shape<TILE>::MEMORY elements, grid (ceil(columns / TILE), ceil(rows / TILE)) of the result; but `update`
+// Shape<32>, grid 1 + the blocks of all layers, which are ceil((fan_in + 1) / 32) * ceil(fan_out / 32) each.
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
 #include "warp.cuh"
 
 constexpr int PIXELS = 784, CLASSES = 10;
 constexpr int THREADS = 256, SUMS = 4;  // of a product: threads of a block, and a thread's SUMS x SUMS sums
-constexpr int STAGES = 4;  // buffers of a product: the copies of three steps hide the latency of memory
-constexpr int UPDATE_TILE = 32;
+constexpr int STAGES = 4, UPDATE_TILE = 32;  // copies for three steps at once hide the latency of memory
 constexpr int OUTPUT_WARPS = CLASSES, OUTPUT_THREADS = WARP * OUTPUT_WARPS;  // of `output`: a warp per class
 extern __shared__ Vector memory[];
 static_assert(TILE == 16 || TILE == 32, "tile must be 16 or 32.");
@@ -28,14 +26,14 @@ static_assert(TILE == 16 || TILE == 32, "tile must be 16 or 32.");
 template <int tile>
 struct Shape {
   static constexpr int SIDE = tile / SUMS, SLICES = THREADS / (SIDE * SIDE);
-  static constexpr int DEPTH = 4 * THREADS / tile;      // terms of a step: a thread copies four elements per operand
-  static constexpr int PITCH = tile + V;                // of a row of an operand in shared memory, (DEPTH, PITCH)
-  static constexpr int OPERAND = DEPTH * PITCH;         // elements
-  static constexpr int MEMORY = (2 * STAGES + 1) * OPERAND;  // both operands of all stages, and converted pixels
+  static constexpr int DEPTH = 4 * THREADS / tile;  // terms of a step: a thread copies four elements of an operand
+  static constexpr int PITCH = tile + V;            // of the rows of an operand in shared memory, (DEPTH, PITCH)
+  static constexpr int OPERAND = DEPTH * PITCH;     // elements of an operand
+  static constexpr int MEMORY = (2 * STAGES + 1) * OPERAND;  // the operands of all stages, and converted pixels
   static_assert(SLICES * tile * tile <= MEMORY, "The slices' sums must fit in place of the stages.");
 };
 
-// An operand in memory. Element (i, p), p along k, is corner[i * stride + p], or corner[p * stride + i] without along_k.
+// An operand in memory: element (i, p), p along k, is corner[i * stride + p] if along_k, else corner[p * stride + i].
 template <int tile, bool along_k>
 struct Matrix {
   using S = Shape<tile>;

@@ -1,19 +1,18 @@
-"""MLP training on one GPU with all elementwise operations fused into products: 2 L - 1 kernels per batch for L layers.
+"""MLP training on one GPU with all elementwise operations in the epilogues of products: few kernels per batch.
 
-Of these, L - 1 compute the activations of the hidden layers, one the logits, the loss, the last deltas and those of the
-layer below, L - 2 the other hidden layers' deltas, and one updates all parameters. With 784-300-10 these are 3 kernels
-in place of the 8 of `cuda`, and no array is written only to be read by an elementwise pass. No separate kernel gathers
-the images: products read their bytes where the batch's order points. As weights change only in a batch's last kernel,
-every delta is computed from the weights before the update. All sums are in a fixed order, without atomics. With
-`graph` on, an epoch is one CUDA graph.
+With L > 1 layers of weights a batch takes 2 L - 1 kernels: L - 1 compute the activations of the hidden layers, one the
+logits, the losses, the last deltas and those of the layer below, L - 2 the deltas of other hidden layers, and one
+updates all parameters. For 784-300-10 these are 3 kernels, and `cuda` has 8. Products read the bytes of the images in
+the batch's order, so no kernel gathers them. Weights change only in a batch's last kernel, after all deltas have been
+computed from them. Sums are in a fixed order, without atomics. With `graph` on, an epoch is one CUDA graph.
 
-A batch of 100 has few sums: with 300 units, tiles of 32 x 32 give 40 blocks, on 132 multiprocessors. So tiles are as
-small as 16 x 16, and the threads of a block divide the terms of its sums. A layer has the tile with which its busiest
-multiprocessor computes the fewest sums. The floor of a batch is three dependent kernels, each with the latency of a
-launch, and the products at the rate of multiply-adds without tensor cores: in float64, 2 times 23.5 million of them
-take 3 microseconds on an H200.
+A batch of 100 has few sums: for 300 units, tiles of 32 x 32 give 40 blocks on 132 multiprocessors. Hence tiles of
+16 x 16, in which the threads of a block divide the terms of a sum; a layer has the tile with which the busiest
+multiprocessor computes the fewest sums. The floor of a batch is the latency of its dependent kernels plus the products
+at the rate of multiply-adds without tensor cores, which in float64 take 3 microseconds on an H200.
 """
 
+import math
 from functools import partial
 from typing import Literal
 
@@ -53,9 +52,9 @@ def epoch(problem, tiles):
     widths = [np.int32(width) for width in reference.layer_sizes(sizes)]
     last = len(widths) - 1
     weights, biases = ([None, *(getattr(problem, f"{name}{i}") for i in range(1, last + 1))] for name in "wb")
+    # Arrays of a batch, by layer.
     values, deltas = ([None, *(problem.device.empty((sizes["batch"], n), dtype) for n in widths[1:])] for _ in range(2))
     losses = problem.device.empty((sizes["batch"],), dtype)
-    values[0] = None  # the images
     layers, update_blocks = layer_table(problem, widths, values, deltas)
     pixels, labels = problem.pixels, problem.labels
 
@@ -68,29 +67,32 @@ def epoch(problem, tiles):
         rows = np.int32(min(sizes["batch"], sizes["images"] - start))
         order = problem.order[start : start + rows]
         for i in range(1, last):
-            inputs = (pixels, order) if i == 1 else (values[i - 1],)
-            arguments = (*inputs, weights[i], biases[i], values[i], rows, *widths[max(i - 1, 1) : i + 1], is_relu)
-            yield f"forward {i}", product("forward" if i > 1 else "forward_images", rows, widths[i], arguments)
-        below = (values[last - 1], deltas[last - 1]) if last > 1 else (np.uint64(0),) * 2
-        arguments = (below[0], pixels, order, labels, weights[last], biases[last], deltas[last], below[1], losses)
+            arguments = (weights[i], biases[i], values[i], rows)
+            if i == 1:
+                name, arguments = "forward_images", (pixels, order, *arguments, widths[1], is_relu)
+            else:
+                name, arguments = "forward", (values[i - 1], *arguments, widths[i - 1], widths[i], is_relu)
+            yield f"forward {i}", product(name, rows, widths[i], arguments)
+        inputs, deltas_below = (values[last - 1], deltas[last - 1]) if last > 1 else (np.uint64(0), np.uint64(0))
+        arguments = (inputs, pixels, order, labels, weights[last], biases[last], deltas[last], deltas_below, losses)
         arguments += (widths[last - 1], rate, is_relu)
         output = cuda.kernel("mlp", "cuda_fused", "output", dtype=dtype.name, **tiles[0])
         yield "loss", partial(output, (int(rows),), (OUTPUT_THREADS,), arguments)
         for i in range(last - 1, 1, -1):
-            arguments = (deltas[i], weights[i], values[i - 1], deltas[i - 1], rows, *widths[i - 1 : i + 1], is_relu)
+            arguments = (deltas[i], weights[i], values[i - 1], deltas[i - 1], rows, widths[i - 1], widths[i], is_relu)
             yield f"delta {i - 1}", product("delta", rows, widths[i - 1], arguments)
         arguments = (layers, np.int32(last), pixels, order, losses, problem.loss[step : step + 1], rows)
         yield "update", launch("update", dtype, tiles[0], (update_blocks + 1,), arguments, UPDATE_TILE)
 
 
 def choose_tile(tiles, rows, columns):
-    """The tile with the fewest sums on the busiest multiprocessor, the first of several, and its grid."""
+    """The tile of `tiles` with the fewest sums on the busiest multiprocessor, the first of several, and its grid."""
 
     def grid(tile):
         return -(-int(columns) // tile["tile"]), -(-int(rows) // tile["tile"])
 
     def sums(tile):
-        return -(-np.prod(grid(tile)) // cuda.multiprocessors()) * tile["tile"] ** 2
+        return -(-math.prod(grid(tile)) // cuda.multiprocessors()) * tile["tile"] ** 2
 
     tile = min(tiles, key=sums)
     return tile, grid(tile)
