@@ -50,7 +50,11 @@ BACKPROP_TUNINGS = {
 # images, h, c, k
 TCONV_SHAPES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 MLP_SIZES = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
-LARGE_BATCH_SIZES = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}  # blocks read it in parts
+LARGE_BATCH_SIZES = MLP_SIZES | {
+    "layers": "784-300-10",
+    "images": 700,
+    "batch": 650,
+}  # cuda_persistent reads it in parts
 BACKPROP_SIZES = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
@@ -78,6 +82,8 @@ def cases(only_project_sources=False):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **MLP_SIZES)
         for sizes in (MLP_SIZES, LARGE_BATCH_SIZES):
+            for tiling in ({}, *binaries.tiling_choices("mlp", "cuda_fused", dtype)):
+                yield case("mlp", "cuda_fused", tiling, activation=activation, dtype=dtype, **sizes)
             yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
     yield from descent_cases(only_project_sources)

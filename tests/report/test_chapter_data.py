@@ -70,7 +70,7 @@ def test_a_users_chapter_is_accepted(paper):
             '"blue", "o"',
             '"bleu", "o"',
             "LOOKS in {place} shows 'vectorised' in 'bleu', which is not a colour: choose blue, orange, "
-            "green, red, pink, brown, rose, grey, yellow, sky, indigo, olive, wine, teal or purple.",
+            "green, red, pink, brown, rose, grey, yellow, sky, indigo, olive, wine, teal, purple or salmon.",
         ),
         (
             "__init__.py",
@@ -90,7 +90,7 @@ def test_a_users_chapter_is_accepted(paper):
             "LOOKS = {",
             'LOOKS = {\n    "paralel": ("one pass", "bleu", "s", ""),\n    ',
             "LOOKS in {place} shows 'paralel' in 'bleu', which is not a colour: choose blue, orange, green, red, pink, "
-            "brown, rose, grey, yellow, sky, indigo, olive, wine, teal or purple.",
+            "brown, rose, grey, yellow, sky, indigo, olive, wine, teal, purple or salmon.",
         ),
         (
             "claims.py",

@@ -9,19 +9,14 @@ import numpy as np
 import pytest
 
 import emulator
-from backprop_epochs import digits
+import mlp_epochs
 from ladder import cuda, devices
 from ladder.build import binaries
-from ladder.catalogue import workloads
 from ladder.errors import LadderError
-from ladder.harness.worker import make_problem
-from ladder.records.case import Case
-from ladder.workloads import mlp
-from ladder.workloads.mlp import cuda_persistent, reference
+from ladder.workloads.mlp import cuda_persistent
 
 pytestmark = [pytest.mark.xdist_group("mlp_persistent"), emulator.needs_compiler]
 SHARED_BYTES = 160_000  # bytes of a block's shared memory
-SMALL = {"layers": "784-17-10", "images": 50, "batch": 20, "epochs": 2, "rate": 0.5, "source": "digits"}
 # Two warps: each has every second step of the first layer's products. A warp of the losses' sums has whole rows.
 DEFAULT_TILE = {"block": 64, "groups": 1}
 
@@ -67,33 +62,9 @@ def gpu(monkeypatch):
     return gpu
 
 
-@functools.cache
-def compute_reference(sizes):
-    """The reference of sizes, given as pairs."""
-    return reference.compute(dict(sizes), digits())
-
-
 def train(dtype="float32", tile=DEFAULT_TILE, device=None, **changes):
     """The names of the checks that fail in any epoch, and the bytes of all results."""
-    sizes = workloads.complete("mlp", SMALL | changes) | {"dtype": dtype}
-    device = device or emulator.guarded_host()
-    problem = make_problem(mlp, Case("mlp", "cuda_persistent", sizes, {}), device)
-    staged = device.staging_arrays(problem.inputs)
-    run = cuda_persistent.setup(problem, **tile)
-    references, failed_checks = compute_reference(tuple(mlp.reference_sizes(sizes).items())), set()
-    for round in range(sizes["epochs"]):
-        written = mlp.fill(staged, sizes, round, digits())
-        device.upload({name: staged[name] for name in written}, {name: problem.inputs[name] for name in written})
-        problem.loss.fill(np.nan)
-        run()
-        inputs, outputs = (
-            {name: device.to_host(array) for name, array in arrays.items()}
-            for arrays in (problem.inputs, problem.outputs)
-        )
-        checks, _ = mlp.check(sizes, inputs, outputs, round, digits(), references, dtype)
-        failed_checks |= {check.name for check in checks if not check.passed}
-    assert emulator.are_intact(getattr(device, "guards", [])), "memory behind an array was written"
-    return failed_checks, b"".join(array.tobytes() for array in (*inputs.values(), *outputs.values()))
+    return mlp_epochs.train("cuda_persistent", tile, dtype, device, **changes)
 
 
 @pytest.mark.slow

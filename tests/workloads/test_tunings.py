@@ -428,6 +428,7 @@ EVIDENCE = {
             "product": GEMM,
             "memory": Evidence({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
         },
+        "cuda_fused": {**tiling({}, tile=(16, 32)), **GRAPH},
         "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
         "numpy_loop": THREADS_ALONE,
         "pytorch": {"threads": TORCH_THREADS, **COMPILED},

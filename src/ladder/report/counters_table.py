@@ -6,7 +6,7 @@ from ladder.report import latex
 from ladder.report.latex import code, percent, seconds
 from ladder.store import counters
 
-MIN_SHARE = 0.1  # of the time of all kernels of a case; others are left out
+MIN_SHARE = 0.1  # of the time of all kernels of a case; the table has no others
 MAX_CHARACTERS = 30  # of a kernel's name
 HEAD = ["Case", "Kernel", "Time", "Issue", "Busiest unit", "DRAM", "L2", "Most frequent stall"]
 WIDTHS = (0.25, 0.2, 0.14)  # of the columns that break lines, in widths of a line

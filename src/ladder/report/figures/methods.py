@@ -16,8 +16,9 @@ from ladder.report import chapters
 
 # The names of the colours in LOOKS: those of seaborn's palette `colorblind` in its order, and five more.
 PALETTE = ("blue", "orange", "green", "red", "pink", "brown", "rose", "grey", "yellow", "sky")
-# Of Paul Tol's muted scheme.
+# Of Paul Tol's muted scheme; salmon is its rose.
 ADDED_COLOURS = {"indigo": "#332288", "olive": "#999933", "wine": "#882255", "teal": "#44AA99", "purple": "#AA4499"}
+ADDED_COLOURS |= {"salmon": "#CC6677"}
 COLOURS = (*PALETTE, *ADDED_COLOURS)
 
 

@@ -7,6 +7,7 @@ COLUMNS = {
     "batch": "images of a batch",
     "epochs": "epochs that were checked",
     "rate": "the learning rate",
+    "tile": "rows and columns of a block's tile of activations or deltas; 0: chosen by each layer",
     "block": "threads of a block; 0: chosen by the layers",
     "groups": "groups of four units of a hidden layer that a block can have; 0: chosen by the layers",
     "memory": "of the weights in host memory: page-locked (pinned) or pageable",

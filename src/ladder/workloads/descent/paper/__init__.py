@@ -7,7 +7,7 @@ TABLES = ("elements", "bandwidth")
 LOOKS = {  # {method: (label, colour, marker, dashes)}; further methods look as in other chapters
     "cuda_version1": ("CUDA version 1", "grey", (7, 1, 0), ""),
     "cuda_version2": ("CUDA version 2", "red", (5, 0, 0), ""),
-    "cuda_fused": ("CUDA fused", "green", (7, 0, 0), ""),
+    "cuda_fused": ("CUDA fused", "salmon", (7, 0, 0), ""),
     "cuda_persistent": ("CUDA persistent", "rose", (9, 1, 0), ""),
     "cuda_cluster": ("CUDA cluster", "orange", (10, 1, 0), ""),
     "cuda_symmetric": ("CUDA symmetric", "sky", (3, 1, 30), ""),
