@@ -20,6 +20,7 @@ PRODUCTS = [
     ("nn", 3, 140, 150, ["gemm_across", "add"]),
     ("nn", 33, 1, 130, ["gemm_along", "add"]),
     ("tn", 130, 6, 17, ["gemm_across"]),
+    ("tn", 2049, 2, 2060, ["gemm_across"]),  # more terms than fit in shared memory
     ("nt", 5, 65, 17, ["gemm_along"]),
     ("nt", 65, 5, 130, ["gemm_along", "add"]),
     ("nn", 17, 130, 2, ["gemm_outer"]),

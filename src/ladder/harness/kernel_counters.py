@@ -25,7 +25,7 @@ STALLS_REGEX = "regex:smsp__average_warps_issue_stalled_.*_per_issue_active"
 STALL_PREFIX, STALL_SUFFIX = "smsp__average_warps_issue_stalled_", "_per_issue_active.ratio"
 READY = ("selected", "not_selected")  # warps that issue an instruction, or could
 OPTIONS = ["--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--clock-control", "none"]
-MAX_LAUNCHES = 100  # of kernels that ncu measures
+MAX_LAUNCHES = 50  # of kernels that ncu measures
 HARNESS_KERNELS = ("spin", "cupy_fill")  # of the GPU's clock, and of fills before a call
 
 

@@ -82,6 +82,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_across(SK
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   const long long first = block.group * WIDTH;
   const int left = min((long long)WIDTH, length - first) - lane;  // elements from this lane's first one on
+  // Of the lane's first element and the warp's next term; it goes on where a tile begins, which has whole steps.
+  const REAL *elements = matrix + (block.first_term + warp * UNROLL) * stride + first + lane;
   REAL sums[SHORT][VALUES] = {};
   for (int begin = 0; begin < block.count; begin += ACROSS_TERMS) {
     const int term = block.first_term + begin, count = min(ACROSS_TERMS, block.count - begin);
@@ -89,8 +91,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm_across(SK
     load_narrow(tile, 1, ROW, narrow + block.first_side * narrow_side + term * narrow_term, narrow_side, narrow_term,
                 block.side, count, round_up(count, WARPS * UNROLL));
     __syncthreads();
-    for (int p = warp * UNROLL; p < count; p += WARPS * UNROLL) {
-      const REAL *const elements = matrix + (term + p) * stride + first + lane;
+    for (int p = warp * UNROLL; p < count; p += WARPS * UNROLL, elements += WARPS * UNROLL * stride) {
       REAL values[UNROLL][VALUES];
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u)

@@ -32,7 +32,12 @@ SOURCE = "cuda_skinny.cu"
 # By the longest short side that each holds. The best of some 25 tilings each on 66 random shapes, on an H200; the
 # longest one pays only if the sums have few terms, when all of them must be in registers.
 TILES = {
-    "float64": tuple({"short": short, "unroll": 4} for short in (4, 8, 12, 16)),
+    "float64": (
+        {"short": 4, "unroll": 4},
+        {"short": 8, "unroll": 4},
+        {"short": 12, "unroll": 4},
+        {"short": 16, "unroll": 4},
+    ),
     "float32": (
         {"short": 4, "unroll": 8},
         {"short": 8, "unroll": 8},
