@@ -52,8 +52,10 @@ def test_links_to_this_folder_are_resolved(queue, tmp_path, monkeypatch):
 
 
 def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
-    jobs = {"1": "study", "2": "study-2", "3": "link"}
-    monkeypatch.setattr(slurm.time, "sleep", lambda seconds: None)
+    jobs = {"1": "study", "2": "study-2", "3": "link", "4": "study"}
+    clock = iter(range(1000))
+    monkeypatch.setattr(slurm.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(slurm.time, "sleep", lambda seconds: jobs.pop("4", None))  # this one ends by itself
 
     def query(program, *arguments):
         if program == "scancel":

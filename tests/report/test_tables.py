@@ -125,9 +125,9 @@ def test_counters_are_told_by_case_without_kernels_that_take_little_time(tmp_pat
     cells = r"\qty{25}{\percent} & fma \qty{50}{\percent} & \qty{12}{\percent} & \qty{100}{\percent}"
     cells += r" & long scoreboard \qty{40}{\percent} \\"
     assert [line for line in text.splitlines() if "scoreboard" in line] == [
-        rf"{name}cublas}} math=tf32 & \texttt{{a::gemm}} & \qty{{3.00}}{{\milli\second}} & {cells}",
-        rf" & \texttt{{add}} & \qty{{1.00}}{{\milli\second}} & {cells}",
-        rf"{name}tiled}} & \texttt{{gemm\_\allowbreak{{}}nn}} & \qty{{2.00}}{{\milli\second}} & {cells}",
+        rf"\texttt{{here}} & {name}cublas}} math=tf32 & \texttt{{a::gemm}} & \qty{{3.00}}{{\milli\second}} & {cells}",
+        rf" &  & \texttt{{add}} & \qty{{1.00}}{{\milli\second}} & {cells}",
+        rf" & {name}tiled}} & \texttt{{gemm\_\allowbreak{{}}nn}} & \qty{{2.00}}{{\milli\second}} & {cells}",
     ]
     assert counters_table.table([]) == "\\emph{No counters are published.}\n"
 

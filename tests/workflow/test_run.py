@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -96,6 +97,20 @@ def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelle
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
     assert checks == ["plain", 1, ("site.yaml", ["mpi"])]
     assert capsys.readouterr().err == "ladder: cancelled the Slurm jobs of an earlier run: 7, 8.\n"
+
+
+def test_a_record_that_a_cancelled_job_deletes_ends_the_run_before_it_counts_as_measured(monkeypatch):
+    for name in ("require_plain_path", "require_accepted", "require_packages"):
+        monkeypatch.setattr(slurm, name, lambda *arguments: None)
+    two_cases = experiment({"mpi": {"ranks": [1, 2], "mode": "ship"}}, "gemv", {"n": 7, "m": 5})
+    study = read_plan({"one": two_cases}, CLUSTER)
+    planned_job, other_job = measuring_jobs(study)
+    record = Path(other_job.output[0])
+    record.parent.mkdir(parents=True)
+    record.touch()
+    monkeypatch.setattr(slurm, "cancel_stray_jobs", lambda: record.unlink() or ["7"])
+    with pytest.raises(SystemExit, match=re.escape(f"which was cancelled, has deleted {record}: start again")):
+        run_of(study, planned_job, executor_plugin=SimpleNamespace(name="slurm")).start()
 
 
 def test_only_slurms_executor_asks_slurm(monkeypatch, tmp_path):

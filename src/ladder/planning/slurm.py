@@ -19,6 +19,9 @@ from ladder.planning.plan import is_installed
 from ladder.records.case import Case
 
 TIMEOUT = 60  # seconds for a Slurm command to answer
+# Seconds for which jobs of a killed run may end by themselves. If a job is cancelled whose record is complete, the
+# Snakemake in it deletes the record, although this run has planned without the case.
+ENDING_SECONDS = 5
 # What Slurm's commands say without a configuration or without an answer of the controller.
 UNREACHABLE = re.compile(
     "configuration source|s_p_parse_file|unable to contact slurm controller|connection (?:refused|timed out)|"
@@ -136,8 +139,10 @@ def cancel_stray_jobs(timeout: int = 60) -> list[str]:
     The caller holds the lock of this folder, and submits the same cases again afterwards; each is to be measured
     only once. Raises LadderError if jobs remain after `timeout` seconds.
     """
-    cancelled = remaining = stray_jobs()
-    deadline = time.monotonic() + timeout
+    end_of_waiting = time.monotonic() + ENDING_SECONDS
+    while (cancelled := stray_jobs()) and time.monotonic() < end_of_waiting:
+        time.sleep(1)
+    remaining, deadline = cancelled, time.monotonic() + timeout
     while remaining:
         if time.monotonic() > deadline:
             raise LadderError(

@@ -8,29 +8,30 @@ from ladder.store import counters
 
 MIN_SHARE = 0.1  # of the time of all kernels of a case; the table has no others
 MAX_CHARACTERS = 30  # of a kernel's name
-HEAD = ["Case", "Kernel", "Time", "Issue", "Busiest unit", "DRAM", "L2", "Most frequent stall"]
-WIDTHS = (0.25, 0.2, 0.14)  # of the columns that break lines, in widths of a line
+HEAD = ["Machine", "Case", "Kernel", "Time", "Issue", "Busiest unit", "DRAM", "L2", "Most frequent stall"]
+WIDTHS = (0.24, 0.17, 0.12)  # of the columns that break lines, in widths of a line
 
 
 def table(paths):
     """The kernels in published tables of counters that take MIN_SHARE or more of their case's time, as LaTeX."""
     case, kernel, stall = (rf">{{\raggedright\arraybackslash}}p{{{width}\linewidth}}" for width in WIDTHS)
-    return latex.long_table(f"{case}{kernel}rrrrr{stall}", HEAD, list(rows(paths)), "No counters are published.")
+    return latex.long_table(f"l{case}{kernel}rrrrr{stall}", HEAD, list(rows(paths)), "No counters are published.")
 
 
 def rows(paths):
-    """Yield the cells of a kernel, the longest kernel of a case first, with the case's name in its first row."""
+    """Yield the cells of a kernel, the longest of a case first; names of machines and cases only in their first row."""
     frame = counters.read(paths)
     if frame.empty:
         return
-    for _, experiment in frame.groupby(["machine", "experiment"], sort=False):
+    previous = None
+    for (machine, _), experiment in frame.groupby(["machine", "experiment"], sort=False):
         slugs = experiment["case"].unique()
         for (workload, variant, slug), kernels in experiment.groupby(["workload", "variant", "case"], sort=False):
             name = " ".join([code(f"{workload}/{variant}"), latex.escape(distinction(slug, slugs))]).strip()
             shares = kernels["kernel_seconds"] / kernels["kernel_seconds"].sum()
             for kernel in kernels[shares >= MIN_SHARE].to_dict("records"):
-                yield [name, *kernel_cells(kernel)]
-                name = ""
+                yield ["" if machine == previous else code(machine), name, *kernel_cells(kernel)]
+                previous, name = machine, ""
 
 
 def distinction(slug, slugs):

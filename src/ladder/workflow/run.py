@@ -129,8 +129,12 @@ class Run:
         used_targets = [self.plan.target_of(case) for case in cases]
         used_kinds = [kind for kind, target in targets_by_kind.items() if target in used_targets]
         slurm.require_accepted(site, targets.site_path(), used_kinds)
+        complete = [path for path in self.plan.records(self.plan.experiments) if Path(path).exists()]
         if stray := slurm.cancel_stray_jobs():
             print(f"ladder: cancelled the Slurm jobs of an earlier run: {', '.join(stray)}.", file=sys.stderr)
+        planned = {str(path) for job in self.measuring_jobs() for path in job.output}
+        if lost := [path for path in sorted({*complete} - planned) if not Path(path).exists()]:
+            raise LadderError(f"A job of an earlier run, which was cancelled, has deleted {lost[0]}: start again.")
 
     def write_status(self):
         """Write the cases to be measured, for `ladder status` and for the final summary."""
