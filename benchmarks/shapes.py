@@ -136,8 +136,8 @@ def geometric_mean(ratios):
 def classes_of(sizes):
     """The names of the classes of shapes that a shape belongs to.
 
-    These are its type, its form, its shortest side if that is short, and `odd row length` if a matrix has rows in memory
-    of an odd length, which vectors of several elements don't divide; otherwise `even row length`.
+    These are its type, its form, its shortest side if that is short, and `odd row length` if rows of a matrix in memory
+    have an odd length, so that vectors of several elements don't divide them; otherwise `even row length`.
     """
     sides = ("m", "n", "k") if "k" in sizes else ("n", "m")
     shortest = min(sides, key=lambda side: sizes[side])
