@@ -50,6 +50,9 @@ MAX_BYTES = {"host": 2**28, "cuda": 2**32}  # of all arrays
 FLOPS_LIMITS = {"host": (1e6, 1e10), "cuda": (1e8, 1e12)}  # of a product; below these, a call's overhead is compared
 MIN_BYTES = 2**20  # of a matrix of gemv
 SHORT_SIDE = 32  # a side up to this length is short
+# The sizes that are lengths of rows in memory of the matrices: of both operands and the result or, for gemv (None), of
+# its only matrix.
+ROW_LENGTHS = {"nn": ("k", "n", "n"), "tn": ("m", "n", "n"), "nt": ("k", "k", "n"), None: ("m",)}
 WORST_COUNT = 10  # of the shapes that are printed
 
 
@@ -131,14 +134,19 @@ def geometric_mean(ratios):
 
 
 def classes_of(sizes):
-    """The names of the classes of shapes that a shape belongs to."""
+    """The names of the classes of shapes that a shape belongs to.
+
+    These are its type, its form, its shortest side if that is short, and `odd row length` if rows of a matrix in memory
+    have an odd length, so that vectors of several elements don't divide them; otherwise `even row length`.
+    """
     sides = ("m", "n", "k") if "k" in sizes else ("n", "m")
     shortest = min(sides, key=lambda side: sizes[side])
     yield sizes["dtype"]
     if "form" in sizes:
         yield f"form {sizes['form']}"
     yield f"short {shortest}" if sizes[shortest] <= SHORT_SIDE else "no short side"
-    yield "odd rows" if any(sizes[side] % 2 for side in sides[1:]) else "even rows"
+    is_odd = any(sizes[name] % 2 for name in ROW_LENGTHS[sizes.get("form")])
+    yield "odd row length" if is_odd else "even row length"
 
 
 def describe(result):
@@ -162,7 +170,7 @@ def print_summary(results):
         mean, low, high = geometric_mean(ratios)
         loses = "  loses" * (high < 1)
         print(
-            f"  {name:14} {len(ratios):3} shapes  {mean:5.2f} [{low:.2f}, {high:.2f}], lowest {min(ratios):.2f}{loses}"
+            f"  {name:15} {len(ratios):3} shapes  {mean:5.2f} [{low:.2f}, {high:.2f}], lowest {min(ratios):.2f}{loses}"
         )
     print(f"\nlowest {min(WORST_COUNT, len(results))}")
     for result in sorted(results, key=lambda result: result.ratio)[:WORST_COUNT]:

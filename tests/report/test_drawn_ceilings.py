@@ -176,20 +176,20 @@ def times(panels):
 def test_models_in_tables_and_figures_take_the_rates_of_as_many_threads_of_the_machine(threads):
     """On a GPU they take the rates of the case's precision."""
     both_ceilings, unit = ceilings(), RATE_UNIT[FIRST_MACHINE]
-    machine = Study({}, FIRST_MACHINE, roofs=both_ceilings)
+    study = Study({}, FIRST_MACHINE, roofs=both_ceilings)
     on_host = {"device": "host", "dtype": "float32", "precision": "float32", "threads_found": threads}
     on_gpu = {"device": "cuda", "dtype": "float64", "precision": "float64", "threads_found": 1}
     flops, reading = (unit * rate for rate in THREAD_CEILINGS[threads])
 
     def rates_of(row, *resources):
         amounts = ({name: 1.0} for name in resources)
-        return [pytest.approx(1 / rates_of_studies.seconds(machine, row, amount, threads)) for amount in amounts]
+        return [pytest.approx(1 / rates_of_studies.seconds(study, row, amount, threads)) for amount in amounts]
 
     assert [2 * flops, reading] == rates_of(on_host, "products", "memory")
     assert [600 * unit, 50 * unit, GPU_MULTIPLY_ADDS * unit] == rates_of(on_gpu, "products", "memory", "multiply_adds")
-    assert [rates_of_studies.products_of(machine, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
+    assert [rates_of_studies.products_of(study, row) for row in (on_host, on_gpu)] == [2 * flops, 600 * unit]
     memory = {count: unit * bandwidth for count, (_, bandwidth) in THREAD_CEILINGS.items()}
-    assert (rates_of_studies.bandwidths(machine), rates_of_studies.gpu_bandwidth(machine)) == (memory, 50 * unit)
+    assert (rates_of_studies.bandwidths(study), rates_of_studies.gpu_bandwidth(study)) == (memory, 50 * unit)
 
 
 @pytest.fixture(scope="module")

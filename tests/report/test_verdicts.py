@@ -157,10 +157,10 @@ def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(
     claim = next(claim for claim in descent_claims.CLAIMS["own"] if claim.key == "one-launch")
     assert functions.ratio_of_verdicts(descent, claim.slower, claim.faster).value == pytest.approx(row["now"])
     if is_replaced:
-        assert name in functions.verdict_machine(descent, "host")
+        assert name in functions.verdict_machine(descent, "ladder")
     else:
         with pytest.raises(NotMeasured):
-            functions.verdict_machine(descent, "host")
+            functions.verdict_machine(descent, "ladder")
 
 
 def test_verdicts_of_a_build_rest_on_its_machine():
@@ -168,7 +168,7 @@ def test_verdicts_of_a_build_rest_on_its_machine():
     study_here = split_into_campaigns(made_chapters.study("descent", machine="here"), 2, 1)
     published = split_into_campaigns(made_chapters.study("descent", machine="there (published)"), 3, 2)
     descent = chapter_study.study_of_chapter("descent", made_up.merge(study_here, published))
-    assert replicated_machine(descent, "host") == "here"
+    assert replicated_machine(descent, "ladder") == "here"
 
 
 def test_a_build_that_decides_nothing_says_so(study):

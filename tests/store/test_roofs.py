@@ -32,14 +32,14 @@ def call(
     return row | {"bytes": 1000, "seconds": seconds} | further_columns
 
 
-def study(*calls):
+def study_of_calls(*calls):
     """A study of two experiments; the second one has only the last call."""
     samples = pd.DataFrame(calls)
     return Study({"one": {"samples": samples.iloc[:-1]}, "other": {"samples": samples.iloc[-1:]}}, "here")
 
 
 def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_a_number_of_threads():
-    machine = study(
+    study = study_of_calls(
         call("gemm", 2.0),
         call("gemm", 0.5, threads=2),
         call("gemm", 0.25, precision="float32"),
@@ -47,35 +47,35 @@ def test_arithmetic_is_the_best_of_all_products_of_a_precision_on_a_number_of_th
         call("gemv", 0.125),
         call("gemm", 1.0, cache="warm"),  # of another experiment
     )
-    assert roofs.arithmetic(machine, "float64", 1) == 1000.0
-    assert roofs.arithmetic(machine, "float64", 2) == roofs.arithmetic(machine, "float64") == 2000.0
-    assert roofs.arithmetic(machine, "float32", 1) == 4000.0
-    assert roofs.arithmetic(machine, "float64", 4) is None
-    assert roofs.gpu_arithmetic(machine, "float64") is None
+    assert roofs.arithmetic(study, "float64", 1) == 1000.0
+    assert roofs.arithmetic(study, "float64", 2) == roofs.arithmetic(study, "float64") == 2000.0
+    assert roofs.arithmetic(study, "float32", 1) == 4000.0
+    assert roofs.arithmetic(study, "float64", 4) is None
+    assert roofs.gpu_arithmetic(study, "float64") is None
 
 
 def test_a_gpu_has_a_ceiling_for_each_precision_and_multiply_adds_beside_it():
-    machine = study(
+    study = study_of_calls(
         call("gemm", 1.0, "cuda", "float32"),
         call("gemm", 0.125, "cuda", "tf32", dtype="float32"),
         call("fma", 0.5, "cuda", "float32"),
     )
-    assert roofs.gpu_arithmetic(machine, "float32") == 1000.0
-    assert roofs.gpu_arithmetic(machine, "tf32") == 8000.0
-    assert roofs.gpu_arithmetic(machine, "float64") is None
+    assert roofs.gpu_arithmetic(study, "float32") == 1000.0
+    assert roofs.gpu_arithmetic(study, "tf32") == 8000.0
+    assert roofs.gpu_arithmetic(study, "float64") is None
 
 
-def test_the_bandwidth_has_one_definition_which_products_with_a_vector_may_raise():
-    machine = study(
+def test_streams_set_the_bandwidth_and_products_with_a_vector_may_raise_it():
+    study = study_of_calls(
         call("stream", 1.0, kernel="read"),
         call("stream", 0.5, kernel="copy"),
         call("stream", 0.125, kernel="read", cache="warm"),
         call("gemv", 0.25),
         call("gemv", 0.0625, threads=2),
     )
-    assert roofs.bandwidth(machine, 1) == roofs.bandwidth(machine) == 4000.0
-    assert roofs.bandwidth(machine, 1, kernel="read") == 1000.0
-    assert roofs.bandwidth(machine, 2) is None  # no stream on two threads
+    assert roofs.bandwidth(study, 1) == roofs.bandwidth(study) == 4000.0
+    assert roofs.bandwidth(study, 1, kernel="read") == 1000.0
+    assert roofs.bandwidth(study, 2) is None  # no stream on two threads
 
 
 def test_an_outlier_sets_no_ceiling():
@@ -84,13 +84,13 @@ def test_an_outlier_sets_no_ceiling():
     calls = [case | {"process": process, "seconds": 1.0 + 1e-3 * process} for process in range(10) for _ in range(9)]
     calls[4]["seconds"] = calls[40]["seconds"] = 0.8
     calls += [case | {"process": 10, "seconds": 0.8} for _ in range(9)]  # nor does a process among eleven
-    assert roofs.bandwidth(study(*calls)) == pytest.approx(1000.0, rel=0.01)
+    assert roofs.bandwidth(study_of_calls(*calls)) == pytest.approx(1000.0, rel=0.01)
 
 
 def test_figures_draw_the_ceilings_of_the_tables():
-    machine = study(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
-    assert rates.products(machine, "float64", 1) == roofs.arithmetic(machine, "float64", 1) == 2000.0
-    assert rates.bandwidths(machine) == {1: roofs.bandwidth(machine, 1)} == {1: 4000.0}
+    study = study_of_calls(call("gemm", 1.0), call("gemm", 0.5, cache="warm"), call("stream", 0.25, kernel="triad"))
+    assert rates.products(study, "float64", 1) == roofs.arithmetic(study, "float64", 1) == 2000.0
+    assert rates.bandwidths(study) == {1: roofs.bandwidth(study, 1)} == {1: 4000.0}
 
 
 def two_machines():
@@ -101,10 +101,10 @@ def two_machines():
     return Study({"one": {"samples": pd.DataFrame([*other_calls, *calls])}}, "here")
 
 
-def roofs_of(machine):
-    """A machine's ceilings: arithmetic on one, two and any number of threads, bandwidth, and arithmetic on a GPU."""
-    on_threads = (roofs.arithmetic(machine, "float64", threads) for threads in (1, 2, None))
-    return [*on_threads, roofs.bandwidth(machine), roofs.gpu_arithmetic(machine, "float64")]
+def roofs_of(study):
+    """A study's ceilings: arithmetic on one, two and any number of threads, bandwidth, and arithmetic on a GPU."""
+    on_threads = (roofs.arithmetic(study, "float64", threads) for threads in (1, 2, None))
+    return [*on_threads, roofs.bandwidth(study), roofs.gpu_arithmetic(study, "float64")]
 
 
 def test_of_two_machines_each_has_its_own_ceilings():
@@ -161,9 +161,9 @@ def published_study(request):
     return Study({"all": {"samples": samples}}, samples["machine"].iloc[0])
 
 
-def medians(machine, workload, device):
+def medians(study, workload, device):
     """A row per case of a workload on a device, with its median seconds."""
-    rows = machine.samples("all", workload=workload, device=device)
+    rows = study.samples("all", workload=workload, device=device)
     assert len(rows)
     names = ["variant", "case"]
     return rows.assign(seconds=rows.groupby(names)["seconds"].transform("median")).drop_duplicates(names)

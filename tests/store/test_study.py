@@ -12,7 +12,7 @@ from ladder.report import about, latex, machines_table, validation_table, verdic
 from ladder.report.verdict_table import AnsweredClaim
 from ladder.statistics import claims, quotients
 from ladder.statistics.campaigns import Spread
-from ladder.store import study
+from ladder.store import study as queries
 from ladder.store.study import Study
 
 
@@ -43,15 +43,15 @@ def frame(*row_lists):
 
 def test_the_median_of_a_case_is_that_of_the_processes_medians():
     samples = frame(rows(1.0, 1.0, 9.0), rows(3.0, 3.0, 3.0, process=1), rows(4.0, process=2))
-    assert study.median_time(samples) == 3.0
-    assert study.median_time(samples.iloc[:0]) is None
-    assert study.best_rate(samples, "flops") == 8.0
-    assert study.best_rate(samples, "bytes") == 4.0
+    assert queries.median_time(samples) == 3.0
+    assert queries.median_time(samples.iloc[:0]) is None
+    assert queries.best_rate(samples, "flops") == 8.0
+    assert queries.best_rate(samples, "bytes") == 4.0
 
 
 def test_the_fastest_case_has_the_shortest_median_and_not_the_luckiest_sample():
     steady, lucky = rows(2.0, 2.0, 30.0, case="a"), rows(0.1, 3.0, 3.0, case="b", variant="tiled")
-    assert set(study.fastest(frame(lucky, steady))["case"]) == {"a"}
+    assert set(queries.fastest(frame(lucky, steady))["case"]) == {"a"}
 
 
 def test_energy_is_that_of_a_run_the_median_over_processes():
@@ -60,13 +60,13 @@ def test_energy_is_that_of_a_run_the_median_over_processes():
         for number, joules in enumerate((2.0, 9.0, 3.0))
     ]
     without_sustained = rows(1.0, process=3, joules=100.0)
-    assert study.energy(frame(*row_lists, without_sustained)) == 3.0
+    assert queries.energy(frame(*row_lists, without_sustained)) == 3.0
     without_joules = rows(1.0, sustained=0.5)
     with_empty_sustained = rows(1.0, joules=1.0, sustained=None)
     assert [
-        study.energy(frame(row_list)) for row_list in (without_sustained, without_joules, with_empty_sustained)
+        queries.energy(frame(row_list)) for row_list in (without_sustained, without_joules, with_empty_sustained)
     ] == [None] * 3
-    assert study.sustained(frame(*row_lists, without_sustained))["seconds"].tolist() == [0.5, 1.5, 2.5]
+    assert queries.sustained(frame(*row_lists, without_sustained))["seconds"].tolist() == [0.5, 1.5, 2.5]
 
 
 def test_sizes_and_caches_never_mix():
@@ -75,20 +75,20 @@ def test_sizes_and_caches_never_mix():
         f"n={n},cache={cache},threads={threads}" for n in (1, 2) for cache in ("warm", "cold") for threads in (1, 2)
     ]
     samples = frame(*(rows(1.0, case=case, flops=8.0 * int(case[2])) for case in cases))
-    assert study.largest_size(samples)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
+    assert queries.largest_size(samples)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
 
 
 def test_rows_are_those_of_the_subject_in_an_experiment():
     tables = {"one": {"samples": frame(rows(1.0), rows(2.0, machine="there"), rows(3.0, phase="a"))}}
-    machine = Study(tables, "there")
-    assert machine.samples("one")["seconds"].tolist() == [2.0]
-    assert machine.for_machine("here").samples("one")["seconds"].tolist() == [1.0]
-    assert machine.for_machine("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
-    assert machine.samples("other").empty
+    study = Study(tables, "there")
+    assert study.samples("one")["seconds"].tolist() == [2.0]
+    assert study.for_machine("here").samples("one")["seconds"].tolist() == [1.0]
+    assert study.for_machine("here").samples("one", phase="a")["seconds"].tolist() == [3.0]
+    assert study.samples("other").empty
 
 
 def test_machines_measured_here_stand_before_published_ones():
-    assert study.sort_machines({"b", "a (published)", "c"}) == ["b", "c", "a (published)"]
+    assert queries.sort_machines({"b", "a (published)", "c"}) == ["b", "c", "a (published)"]
 
 
 def test_each_machine_is_described_by_its_own_description():
@@ -101,12 +101,12 @@ def test_each_machine_is_described_by_its_own_description():
         "Vector units": "sse",
     }
     other["libraries"] = {"numpy": "9.9", "torch": "2.0"}
-    machine = Study(
+    study = Study(
         {"one": {"samples": frame(rows(1.0, machine="there (published)"), rows(1.0))}},
         "here",
         {"there (published)": other, "here": made_up.description(), "unmeasured": other},
     )
-    tables = (machines_table.machines(machine), machines_table.software(machine))
+    tables = (machines_table.machines(study), machines_table.software(study))
     cells = [
         [line.removesuffix(r" \\").split(" & ") for line in text.splitlines() if "texttt" in line] for text in tables
     ]
@@ -132,7 +132,7 @@ def test_the_numbers_of_a_study_are_those_of_its_subject():
         *(rows(1.0, case=case, why=reason) for case, reason in reasons.items()),
         rows(1.0, machine="there", why="not measured"),
     )
-    local_study = Study({"one": {"samples": samples, "missing": missing, "checks": study.NO_ROWS}}, "here")
+    local_study = Study({"one": {"samples": samples, "missing": missing, "checks": queries.NO_ROWS}}, "here")
     numbers = about.cases(local_study)
     assert numbers == {
         "measured": r"\num{2}",
@@ -173,15 +173,17 @@ def check_rows(case, *errors, bound=1.0, **further_columns):
 def test_validation_tells_the_check_that_uses_most_of_its_bound():
     """It isn't that with the largest error; a check in two experiments counts once."""
     repeated = check_rows("b", 0.25, variant="tiled", bound=0.5)
-    checks = frame(check_rows("a", 0.4, 0.1), repeated, repeated)
-    machine = Study({"one": {"checks": checks, "samples": frame(rows(1.0))}}, "here")
-    numbers = about.validation(machine)
+    samples = frame(rows(1.0))
+    one = {"checks": frame(check_rows("a", 0.4, 0.1), repeated), "samples": samples}
+    other = {"checks": frame(repeated).assign(experiment="other"), "samples": samples.assign(experiment="other")}
+    study = Study({"one": one, "other": other}, "here")
+    numbers = about.validation(study)
     assert (numbers["checks"], numbers["worst-share"]) == (r"\num{3}", r"\qty{50.0}{\percent}")
     assert numbers["worst-case"] == r"\texttt{tiled} of \texttt{gemm} in \texttt{float64}"
-    nearest = validation_table.nearest_comparisons(machine).set_index("variant")
+    nearest = validation_table.nearest_comparisons(study).set_index("variant")
     assert nearest.loc["tiled", ["cases", "comparisons", "error", "bound", "margin"]].tolist() == [1, 1, 0.25, 0.5, 2.0]
     assert nearest.loc["blas", ["cases", "comparisons", "check", "margin"]].tolist() == [1, 2, "c0", 2.5]
-    (line,) = [line for line in validation_table.by_workload(machine).splitlines() if "texttt" in line]
+    (line,) = [line for line in validation_table.by_workload(study).splitlines() if "texttt" in line]
     assert line == r"\texttt{gemm} & 2 & 3 & \qty{50}{\percent} \\"
 
 
@@ -215,6 +217,6 @@ def test_the_processes_behind_verdicts_are_those_of_their_cases():
         rows(1.0, 1.0), rows(1.0, process=1), rows(1.0, 1.0, 1.0, case="other"), rows(*[1.0] * 4, machine="there")
     ).assign(campaign="c")
     samples = pd.concat([samples, frame(rows(*[1.0] * 3)).assign(campaign="d")])
-    machine = Study({"one": {"samples": samples}}, "here")
+    study = Study({"one": {"samples": samples}}, "here")
     cases = {("here", "gemm", "blas", "n=1,cache=cold,threads=1")}
-    assert verdicts.processes_behind(machine, cases) == r"\numrange{1}{2}"
+    assert verdicts.processes_behind(study, cases) == r"\numrange{1}{2}"

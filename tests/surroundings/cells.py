@@ -17,9 +17,9 @@ LOCALES = {
     "German numbers and times alone": ({"LC_NUMERIC": "de_DE.UTF-8", "LC_TIME": "de_DE.UTF-8"}, ("de_DE", "UTF-8")),
 }
 
-# Variables of runtimes: the variant that they are aimed at, and variables that can be set together. `{folder}` is an
-# existing folder, `{library}` a library that does nothing, `{style}` a style of matplotlib's, `{repository}` a
-# repository of git's.
+# Variables of runtimes and programs: the variant that is measured with them (with `blas`, a figure is drawn, too), and
+# the variables, which are set together. `{folder}` is an existing folder, `{library}` a library that does nothing,
+# `{style}` a style of matplotlib's, `{repository}` a repository of git's.
 VARIABLES = {
     "numba unoptimised": ("openmp", {"NUMBA_OPT": "0", "NUMBA_LOOP_VECTORIZE": "0", "NUMBA_ENABLE_AVX": "0"}),
     "numba without a compiler": ("openmp", {"NUMBA_DISABLE_JIT": "1"}),

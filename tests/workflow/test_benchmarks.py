@@ -202,6 +202,17 @@ def test_configured_shapes_are_those_of_the_seeds(load_script, monkeypatch, caps
             assert experiments[name]["sizes"] == sizes
 
 
+@pytest.mark.parametrize(
+    ("form", "odd_sizes"), [("nn", {"k", "n"}), ("tn", {"m", "n"}), ("nt", {"k", "n"}), (None, {"m"})]
+)
+def test_a_row_length_is_odd_by_the_sizes_along_which_a_form_stores_rows(load_script, form, odd_sizes):
+    shapes = load_script("shapes")
+    names = ("m", "n", "k") if form else ("n", "m")
+    even_sizes = dict.fromkeys(names, 64) | {"dtype": "float32"} | ({"form": form} if form else {})
+    assert "even row length" in shapes.classes_of(even_sizes)
+    assert {name for name in names if "odd row length" in shapes.classes_of(even_sizes | {name: 65})} == odd_sizes
+
+
 def test_the_summary_names_the_worst_shapes_and_the_classes_that_lose(load_script, capsys):
     shapes = load_script("shapes")
     results = []
@@ -227,7 +238,7 @@ def test_shapes_are_measured_and_written(load_script, monkeypatch, capsys, tmp_p
         "sys.argv", ["shapes.py", "--workload", "gemv", "--seed", "6", "--count", "2", "--csv", "shapes.csv"]
     )
     load_script("shapes").main()
-    assert "all              2 shapes" in capsys.readouterr().out
+    assert "all               2 shapes" in capsys.readouterr().out
     header, *rows = (tmp_path / "shapes.csv").read_text(encoding="utf-8").splitlines()
     assert header.split(",")[-4:] == ["variant", "ratio", "low", "high"]
     assert len(rows) == 2

@@ -182,7 +182,7 @@ def test_the_eleven_kernels_are_phases(emulate):
         ("cuda_flat", {}, "784-3000000-10", "would need 2355000000 threads, .* lower images, or the widths"),
     ],
 )
-def test_layers_that_do_not_fit_raise_a_sentence(monkeypatch, variant, tuning, layers, sentence):
+def test_invalid_blocks_and_layers_that_do_not_fit_raise_a_sentence(monkeypatch, variant, tuning, layers, sentence):
     monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: print)
     monkeypatch.setattr(cuda_kernels, "texture", lambda table: table)
     case = backprop_epochs.case_of(variant, tuning, layers=layers, images=1)

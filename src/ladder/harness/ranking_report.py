@@ -20,7 +20,7 @@ HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 class RankingProgress(Progress):
     """The progress of a ranking: a line on each case after its first process, then the precision so far.
 
-    `rate_of(case, cost, seconds)` returns a case's rate, its unit and its share of the machine's ceiling, or None.
+    `rate_of(case, cost, seconds)` returns a case's rate, its unit, and its share of the machine's ceiling or None.
     """
 
     def __init__(self, rate_of, stream=None):

@@ -30,6 +30,7 @@ def explore(ranking, files, progress, launcher=None, budget=None):
         return
     cases, deadline = ranking.remaining, time.monotonic() + budget
     shuffled_cases, started_cases = random.Random(1).sample(cases, len(cases)), set(ranking.failures)
+    # As many cases as cores at a time, because their processes prepare together; in between, the deadline is checked.
     for start in range(0, len(shuffled_cases), cpus.cores()):
         batch = replace(ranking, cases=shuffled_cases[start : start + cpus.cores()])
         started_cases.update(batch.cases)
@@ -73,6 +74,6 @@ def final_ranking(ranking, limits):
 
 
 def has_defaults(case):
-    """Whether every tuning of a case that has a default has it."""
+    """Whether a case's tunings all equal their defaults, where they have one; False if none has one."""
     defaults = setup_arguments.defaults(case.workload, case.variant)
     return bool(defaults) and all(case.tuning.get(name, value) == value for name, value in defaults.items())

@@ -9,11 +9,11 @@ def cache_answers(method):
     """Decorate a method of ChapterStudy about selections: it is computed once for them and their machines."""
 
     @functools.wraps(method)
-    def answer(chapter, *selections):
-        machines = (chapter.machine_of(selection).subject for selection in selections if selection != FLOOR)
-        key = method.__name__, chapter.workload, *machines, *selections
-        if key not in chapter.study.answers:
-            chapter.study.answers[key] = method(chapter, *selections)
-        return chapter.study.answers[key]
+    def answer(chapter_study, *selections):
+        machines = (chapter_study.machine_of(selection).subject for selection in selections if selection != FLOOR)
+        key = method.__name__, chapter_study.workload, *machines, *selections
+        if key not in chapter_study.study.answers:
+            chapter_study.study.answers[key] = method(chapter_study, *selections)
+        return chapter_study.study.answers[key]
 
     return answer

@@ -14,35 +14,36 @@ from ladder.store import PUBLISHED_SUFFIX
 CAMPAIGN = "a campaign"  # what a claim needs to be tested if both sides were measured, but in no common campaign
 
 
-def measured_ratio(chapter, claim):
+def measured_ratio(chapter_study, claim):
     """The ratio of a claim in a chapter's study, or None without measurements, and what testing it needs."""
     try:
-        return claim.ratio(chapter) if claim.ratio else chapter.ratio(claim.slower, claim.faster), claim.needs
+        ratio = claim.ratio(chapter_study) if claim.ratio else chapter_study.ratio(claim.slower, claim.faster)
+        return ratio, claim.needs
     except NotMeasured as missing:
         return None, missing.needs or claim.needs
 
 
-def of_campaigns(chapter):
+def of_campaigns(chapter_study):
     """The chapter's study of campaigns, made once: the machine of each role is its `replicated_machine`."""
-    answers, key = chapter.study.answers, (replicated_machine, chapter.workload)
+    answers, key = chapter_study.study.answers, (replicated_machine, chapter_study.workload)
     if key not in answers:
-        campaign_study = of_own_campaigns(chapter)
+        campaign_study = of_own_campaigns(chapter_study)
         machines = {role: replicated_machine(campaign_study, role) for role in campaign_study.machines}
         campaign_study.machines = {role: campaign_study.study.for_machine(name) for role, name in machines.items()}
         answers[key] = campaign_study
     return answers[key]
 
 
-def of_own_campaigns(chapter):
+def of_own_campaigns(chapter_study):
     """The chapter's study in which this build's machines are replaced by their published campaigns, if they have any.
 
     Measurements of ordinary runs are in no campaign there.
     """
-    study = study_without_runs(chapter.study)
+    study = study_without_runs(chapter_study.study)
     replaced = {publication["machine"] for publication in study.campaigns.values()}
-    names = {role: machine.subject for role, machine in chapter.machines.items()}
+    names = {role: machine.subject for role, machine in chapter_study.machines.items()}
     names = {role: name + PUBLISHED_SUFFIX if name in replaced else name for role, name in names.items()}
-    campaign_study = copy.copy(chapter)
+    campaign_study = copy.copy(chapter_study)
     campaign_study.study, campaign_study.frames = study, {}
     campaign_study.machines = {role: study.for_machine(name) for role, name in names.items()}
     return campaign_study

@@ -36,13 +36,13 @@ def table(rungs, unit):
     return latex.table(columns, head, [rung and cells(rung) for rung in rungs])
 
 
-def ladders(chapter):
+def ladders(chapter_study):
     """The keys of the lines of each ladder of a chapter, [[key]]: a line with `begins` starts a further ladder."""
     groups = []
-    for keys in chapter.table:
+    for keys in chapter_study.table:
         groups.append([])
         for key in keys:
-            if chapter.line(key).begins and groups[-1]:
+            if chapter_study.line(key).begins and groups[-1]:
                 groups.append([])
             groups[-1].append(key)
     return groups

@@ -43,24 +43,25 @@ def is_local(machine):
     return not machine.subject.endswith(PUBLISHED_SUFFIX)
 
 
-def replicated_machine(chapter, role):
+def replicated_machine(chapter_study, role):
     """The name of the machine on which verdicts about a role rest, None without one.
 
     If the role's machine is a published one with fewer than MIN_CAMPAIGNS full campaigns of some case of the role, it
     is replaced by another one with as many cores and GPUs that has MIN_CAMPAIGNS of every case. A case of which no
     machine has a full campaign, because its processes take too long, doesn't count.
     """
-    role_machine = chapter.machines[role]
+    role_machine = chapter_study.machines[role]
     if role_machine.subject is None or is_local(role_machine):
         return role_machine.subject
-    machines = [chapter.study.for_machine(name) for name in chapter.study.machines() if name.endswith(PUBLISHED_SUFFIX)]
+    study = chapter_study.study
+    machines = [study.for_machine(name) for name in study.machines() if name.endswith(PUBLISHED_SUFFIX)]
     same_size = [
         machine
         for machine in machines
         if machine.description and cores_and_gpus(machine) == cores_and_gpus(role_machine)
     ]
-    candidates = chapter.needs[role].machines(same_size, chapter.sources)
-    counts_of = {machine.subject: full_campaigns(chapter, role, machine) for machine in candidates}
+    candidates = chapter_study.needs[role].machines(same_size, chapter_study.sources)
+    counts_of = {machine.subject: full_campaigns(chapter_study, role, machine) for machine in candidates}
     cases = {case for counts in counts_of.values() for case in counts}
     replication = {name: min((counts[case] for case in cases), default=0) for name, counts in counts_of.items()}
     best = max(replication, key=replication.get, default=None)
@@ -74,10 +75,10 @@ def cores_and_gpus(machine):
     return (description["cores"], len(description["gpus"])) if description else None
 
 
-def full_campaigns(chapter, role, machine):
+def full_campaigns(chapter_study, role, machine):
     """The number of a machine's campaigns with at least MIN_PROCESSES of a case, by case of the role, as a Counter."""
     counts = Counter()
-    for rows in (source.rows(machine) for source in chapter.sources.values() if source.role == role):
+    for rows in (source.rows(machine) for source in chapter_study.sources.values() if source.role == role):
         if "campaign" in rows:
             processes = rows.groupby(["variant", "case", "campaign"])["process"].nunique()
             counts |= Counter(processes[processes >= MIN_PROCESSES].index.droplevel("campaign"))

@@ -26,7 +26,7 @@ class Panel:
 
 
 def panels(study):
-    """The ladders of all chapters with MIN_RUNGS rungs, each over its first one, on the machines that measured that."""
+    """The ladders with at least MIN_RUNGS rungs: each rung's gain over the first, by machine."""
     rungs_by_ladder, studies = {}, studies_by_machine(study)
     for chapter in chapters.chapters():
         if not chapter.has_lines:
@@ -70,20 +70,20 @@ def studies_by_machine(study):
     }
 
 
-def gains(chapter, keys):
+def gains(chapter_study, keys):
     """{label: Ratio} of the lines of a ladder over its first; none if that, or all others, weren't measured."""
-    (first, base), *others = distinct_cases(chapter, keys)
+    (first, base), *others = distinct_cases(chapter_study, keys)
     others = [(key, rows) for key, rows in others if len(rows)]
     if not (len(base) and others):
         return {}
-    return {rung_label(chapter, first): Ratio(1, 1, 1)} | {
-        rung_label(chapter, key): ratios.of(base, rows) for key, rows in others
+    return {rung_label(chapter_study, first): Ratio(1, 1, 1)} | {
+        rung_label(chapter_study, key): ratios.of(base, rows) for key, rows in others
     }
 
 
-def rung_label(chapter, key):
+def rung_label(chapter_study, key):
     """The label of a line, with `one thread` where it has a single one."""
-    return label_of(chapter, key) + (", one thread" if chapter.line(key).tuning.get("threads") == 1 else "")
+    return label_of(chapter_study, key) + (", one thread" if chapter_study.line(key).tuning.get("threads") == 1 else "")
 
 
 def draw(study):
@@ -106,7 +106,7 @@ def draw(study):
         Line2D([], [], color=colour, marker=marker, linestyle="", ms=4, label=layout.mark_published(name))
         for name, (colour, marker) in machine_looks.items()
     ]
-    layout.legend(figure, entries, True)
+    layout.legend(figure, entries)
     return figure
 
 

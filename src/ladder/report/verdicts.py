@@ -134,7 +134,7 @@ def toy_machine(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED_SUFFIX)]
     studies = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
-    chapter_machines = {machine.subject for chapter in studies for machine in chapter.machines.values()}
+    chapter_machines = {machine.subject for chapter_study in studies for machine in chapter_study.machines.values()}
     return code(local[0]) if local and local[0] not in chapter_machines else None
 
 

@@ -24,7 +24,7 @@ def run(options):
     source = datasets.artefacts(options.workload)[options.name]
     if source and options.data is None:
         raise LadderError(f"{options.name} is built from {source}: name its path with --data.")
-    environment.enter(environment.of_verb(len(host.AFFINITY)))
+    environment.enter(environment.of_verb(len(host.AFFINITY)))  # restarts this process, if its environment differs
     datasets.make(options.workload, options.name, options.out, options.data)
     if options.publish:
         published.publish(options.workload, options.name, options.out)

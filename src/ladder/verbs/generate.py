@@ -24,14 +24,14 @@ def run(options):
     from ladder.harness import generation  # here, because it loads the workload's libraries
 
     formats = generation.formats_of(options.workload)
-    formats.require_output(options.output, 1)
+    formats.require_output(options.output, images=1)  # refuses a wrong suffix before the files are read
     generation.require_usable(options.output, options.network, options.inputs)
     request = formats.read(options.network, options.inputs)
     images = request.sizes["images"]
     formats.require_output(options.output, images)
     gpus = count_gpus(options, formats, request.sizes)
     case = generation.case_of(options.workload, formats, request.sizes, gpus, len(os.sched_getaffinity(0)))
-    environment.enter(environment.of_worker(case))
+    environment.enter(environment.of_worker(case))  # restarts this process, if its environment differs
     with lease_devices(case) as variables, progress_bar(images) as advance:
         os.environ.update(variables)
         generation.write(formats, options.output, images, generation.chunks(case, formats, request.inputs, advance))

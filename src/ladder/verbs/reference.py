@@ -29,6 +29,6 @@ def run(options):
     if workload.data_set(sizes) and not options.data:
         raise LadderError(f"The reference of {options.workload} is computed from data: name their path with --data.")
     data = datasets.load(workload, options.data) if options.data else None
-    environment.enter(environment.of_verb(len(host.AFFINITY)))
+    environment.enter(environment.of_verb(len(host.AFFINITY)))  # restarts this process, if its environment differs
     arrays = workload.reference.compute(sizes, data)
     write_reference(options.out, options.workload, sizes, arrays)

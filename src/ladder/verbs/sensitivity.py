@@ -22,9 +22,9 @@ def run(options):
     require_writable(options.out)
     cases = [comparison.parse_key(key) for key in options.cases] or sensitivity.cases()
     data = data_paths(options.data, *cases)
-    environment.enter(environment.of_verb(1))
+    environment.enter(environment.of_verb(1))  # restarts this process, if its environment differs
 
-    import pandas as pd  # here, because `environment.enter` restarts this process
+    import pandas as pd  # here, so that it isn't imported before the restart, too
 
     rows = [
         {

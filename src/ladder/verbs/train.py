@@ -33,7 +33,7 @@ def run(options):
     if options.save:
         require_writable(options.save)
     data = data_paths(options.data, case)
-    environment.enter(environment.of_worker(case))
+    environment.enter(environment.of_worker(case))  # restarts this process, if its environment differs
 
     from ladder.harness import training  # here, because it loads the workload's libraries
 

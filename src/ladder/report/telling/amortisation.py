@@ -7,7 +7,7 @@ from ladder.report.latex import num
 from ladder.statistics import quotients
 from ladder.statistics.crossings import EVERYWHERE, NOWHERE, break_even
 from ladder.statistics.verdicts import UNDECIDED
-from ladder.store import study
+from ladder.store import study as queries
 
 CALL_COUNTS = np.geomspace(1, 1e4, 41)  # the numbers of calls at which two costs are compared
 
@@ -28,14 +28,14 @@ def answer_text(answer, at, everywhere, nowhere, undecided, **values):
     return answer and words[answer].format(**values)
 
 
-def calls_to_break_even(chapter, prepared, other):
+def calls_to_break_even(study, prepared, other):
     """The number of calls from which a selection is cheaper than another, although it prepares before the first call.
 
     An answer of `crossings.break_even`: a number with the ends of its interval, or a word. None if one of them wasn't
     measured.
     """
-    rows, other_times = study.first_case(chapter.find(prepared)), study.processes(chapter.find(other))
-    preparations = chapter.phases(prepared, outside=True)
+    rows, other_times = queries.first_case(study.find(prepared)), queries.processes(study.find(other))
+    preparations = study.phases(prepared, outside=True)
     if rows.empty or preparations.empty or not other_times:
         return None
     setup, calls = preparations.groupby("process")["seconds"].median(), rows.groupby("process")["seconds"]

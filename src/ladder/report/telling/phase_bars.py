@@ -23,15 +23,15 @@ def figure(rows, colours, subject):
 
 
 def panel(study, title, groups, with_preparation=False):
-    """A panel of bars in groups, {words: [(name, selection)]}; None without any measurement.
+    """A panel of bars in groups, {heading: [(name, selection)]}; None without any measurement.
 
     A bar without a name has its threads, ranks or GPUs; `with_preparation` appends the time before calls: `+ 2 s`.
     """
     bars_of = {
-        words: [bar(study, name, side, with_preparation) for name, side in sides if len(study.find(side))]
-        for words, sides in groups.items()
+        heading: [bar(study, *pair, with_preparation) for pair in pairs if len(study.find(pair[1]))]
+        for heading, pairs in groups.items()
     }
-    measured = [(words, group) for words, group in bars_of.items() if group]
+    measured = [(heading, group) for heading, group in bars_of.items() if group]
     return (title, measured, ()) if measured else None
 
 
@@ -40,7 +40,7 @@ def bar(study, name, selection, with_preparation):
     rows = study.find(selection)
     (case,) = medians.summaries(rows, ["case"]).itertuples()
     is_one_rank = rows["device"].iloc[0] == "mpi" and rows["ranks"].iloc[0] == 1  # which distributes nothing before
-    setup = study.phases(selection, outside=True) if with_preparation and not is_one_rank else queries.NO_ROWS
+    preparation = study.phases(selection, outside=True) if with_preparation and not is_one_rank else queries.NO_ROWS
     return {
         "name": name or parallelism(rows.iloc[0]),
         "value": 1e3 * case.median,
@@ -48,5 +48,5 @@ def bar(study, name, selection, with_preparation):
         "high": 1e3 * case.high,
         "converged": case.converged,
         "times": phase_times_of_call(rows, study.phases(selection)),
-        "text": formats.time(case.median) + (f" + {formats.time(queries.median_time(setup))}" if len(setup) else ""),
+        "text": " + ".join(map(formats.time, filter(None, (case.median, queries.median_time(preparation))))),
     }

@@ -3,6 +3,7 @@
 #include "first_layer.cuh"
 #include "grid.cuh"
 
+// MAX_LAYERS counts the input as layer 0: a network has at most MAX_LAYERS - 1 layers of weights.
 constexpr int CLASSES = 10, MAX_LAYERS = 8;
 
 // The layers of weights are numbered from 1 to `layers`; layer l has widths[l - 1] inputs and widths[l] units, of which
@@ -93,11 +94,12 @@ struct Shared {
 struct Exchange {
   // Flagged values (see grid.cuh), whose flag is the number of the step over all launches: each block's share of the
   // logits, without the bias (batch, B, CLASSES), the last layer's deltas (batch, CLASSES), and losses (batch). A block
-  // stores those of a step after it has read all deltas of the step before, whose writers had read its logits.
+  // stores those of a step after it has read all deltas of the step before, whose writers had read its logits: one copy
+  // of each suffices, because nothing is overwritten before it has been read.
   unsigned long long *logits, *last_deltas, *losses;
-  // Of hidden layers but the last one (batch, w); two of them, because a block may still read the previous batch's.
+  // Of each hidden layer (batch, w), not used for the last one; twice, as a block may still read the previous batch's.
   REAL *activations[2][MAX_LAYERS];
-  REAL *deltas[MAX_LAYERS];  // of hidden layers but the first one (batch, w)
+  REAL *deltas[MAX_LAYERS];  // of each hidden layer (batch, w), not used for the first one
 
   long long bytes;         // of all arrays
 

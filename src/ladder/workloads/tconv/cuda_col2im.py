@@ -23,7 +23,8 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_col2im.cu"
 MACROS = ()
 USES = {"product": "gemm"}
-LIMITS = {"block": (1, 65535)}  # the maximum is that of `images` in other CUDA variants
+# Images that are processed at a time, not threads; the maximum is that of `images` in other CUDA variants.
+LIMITS = {"block": (1, 65535)}
 ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
 
 

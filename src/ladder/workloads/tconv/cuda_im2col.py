@@ -23,9 +23,10 @@ REQUIRES = ("cupy",)
 SOURCE = "cuda_im2col.cu"
 MACROS = ()
 USES = {"product": "gemm"}
-LIMITS = {"block": (1, 65535)}  # the maximum is that of `images` in other CUDA variants
+# Images that are gathered at a time, not threads; the maximum is that of `images` in other CUDA variants.
+LIMITS = {"block": (1, 65535)}
 ACTIVATIONS = ("none", "relu", "tanh")  # by index in activation.cuh
-BLOCKS_PER_MULTIPROCESSOR = 8
+BLOCKS_PER_MULTIPROCESSOR = 8  # CUDA blocks of the kernel that adds the bias
 
 
 def pack(weights, packed):

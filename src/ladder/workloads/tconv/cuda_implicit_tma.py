@@ -4,8 +4,8 @@ A block computes the four elements around each of 128 pixels, which it reads onc
 rows of pixels of 8 `octets` images with their neighbours, another one a row of the filter for `bn` output channels;
 both load 128 bytes of channels. One thread, the producer, issues the copies and never waits for a product. A `cluster`
 of blocks multicasts the copies of the filter. Channels are permuted among the columns of the products so that each lane
-stores neighbouring channels. The variant is bound by the tensor cores, which are idle while a tile is stored, a seventh
-of the time in TF32, and for few images by the launch latency.
+stores neighbouring channels. The tensor cores limit the variant or, for few images, the launch latency. The tensor
+cores are idle while a tile is stored, a seventh of the time in TF32.
 
 Pixels outside the image count as zeros. A row of the filter is skipped if all its pixels are outside; columns outside
 are multiplied, 3 in 20 in rows of four pixels.
@@ -90,7 +90,7 @@ def channel_columns(channels, itemsize):
 
 
 def permute(weights, columns, permuted):
-    """Write the channels of a filter (5, 5, k, c) to their columns of an array (25, columns >= k, c)."""
+    """Write channel j of a filter (5, 5, k, c) to permuted[:, columns[j]], of shape (25, at least k, c), for all j."""
     permuted[...] = 0
     permuted[:, cuda.load_cupy().asarray(columns)] = weights.reshape(TAPS**2, *weights.shape[2:])
 

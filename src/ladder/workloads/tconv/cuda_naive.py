@@ -1,4 +1,4 @@
-"""The transposed convolution on the GPU, a thread per element of the result, with a branch for each tap of the filter.
+"""The transposed convolution on the GPU, a thread per element and channel of the result, with a branch per tap.
 
 The branch admits 4, 6 or 9 of 25 taps, fewer at the border, and different ones in the threads of a warp. The variant is
 bound by its loads: each multiply-add loads two values, which hit the caches.

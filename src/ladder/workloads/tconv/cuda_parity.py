@@ -1,4 +1,4 @@
-"""The transposed convolution on the GPU, a thread per element of the result, over the contributing pixels only.
+"""The transposed convolution on the GPU, a thread per element and channel of the result, over contributing pixels.
 
 The loops begin at the parity of y + 1 or x + 1 and step by two; the only branches left are for the border. Threads of
 different parities still have different trip counts. The variant is bound by its loads: each multiply-add loads two

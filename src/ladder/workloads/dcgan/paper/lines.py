@@ -75,7 +75,7 @@ LINES = {
     "parity": Line("host", PARITY, "host", "loops at the right parity, vectors of channels", "a branch", "parity"),
     "tuned": Line("host", TILED, "host", "products without padding, tiles in registers", "caches, cores", "tuned"),
     "blas": Line("host", WITH_BLAS, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
-    "naive": Line("cuda", NAIVE, "rungs", "a thread per element of a layer", "cores", "naive", begins=True),
+    "naive": Line("cuda", NAIVE, "rungs", "a thread per element and channel", "cores", "naive", begins=True),
     "gpu-parity": Line("cuda", GPU_PARITY, "rungs", "the same at the right parity", "a branch", "parity"),
     "tiles": Line("cuda", TILES, "rungs", "im2col products", "memory", "3 + 1, tiles"),
     "columns": Line("cuda", IM2COL, "rungs", "one operand in a register", "shared memory", "3 + 1, columns"),

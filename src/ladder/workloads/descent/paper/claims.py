@@ -11,7 +11,7 @@ from ladder.report.telling.claims import share_of_floor
 from ladder.report.telling.lines import FLOOR, UNSTATED, Claim, equals, select
 from ladder.store.study import cases, median_time
 from ladder.workloads.descent.paper.earlier import KERNELS, seconds
-from ladder.workloads.descent.paper.lines import MATERIALISED, select_kernel
+from ladder.workloads.descent.paper.lines import LARGE_KERNEL_N, select_kernel
 from ladder.workloads.descent_kernel.earlier import VERSION1, elements_written, traffic
 
 IN_32, IN_128, IN_512 = (32, 16, 64, 144), (128, 64, 256), (512, 256, 512)  # (`block`, n, n, ...)
@@ -119,7 +119,7 @@ SYMMETRIC, solve = select("cuda_symmetric", "large"), partial(select, "cuda_pers
 STEEPEST_AND_CG = solve(algorithm="steepest"), solve(algorithm="cg")
 # A product A x in two kernels, and in one; and the bytes that the two move over those of the one.
 *WRITING, GEMV = (select("kernel/large", kernel=name) for name in ("product", "reduction", "gemv"))
-TRAFFIC_RATIO = sum(traffic(name, MATERIALISED) for name in ("product", "reduction")) / traffic("gemv", MATERIALISED)
+TRAFFIC_RATIO = sum(traffic(key, LARGE_KERNEL_N) for key in ("product", "reduction")) / traffic("gemv", LARGE_KERNEL_N)
 TRAFFIC = {"ratio": partial(time_ratio, slower=WRITING, faster=[GEMV]), "cause": shares_cause(*WRITING, GEMV)}
 OUR_CLAIMS = [
     latency_claim("exchanged", "Launching as the study did costs time", "cuda_version2", "cuda_version2/right"),

@@ -13,7 +13,7 @@ N, DTYPE = 512, "float32"  # of the ladder, where the earlier study ended
 CONVERGENCE, SOLUTION, DIRECT = "descent_convergence", "descent_solution", "descent_direct"
 SOLVE_EXPERIMENTS = (SOLUTION, "descent_threads", DIRECT)
 KERNEL_EXPERIMENTS = ("descent_kernels", "descent_kernels_128", "descent_kernels_512")  # launched as in the study
-MATERIALISED = 8192  # n of a matrix whose products are written to memory
+LARGE_KERNEL_N = 8192  # of kernels that write products to memory, and of one that does not
 
 
 def comparable_solves(rows):
@@ -28,23 +28,23 @@ def comparable_solves(rows):
 # A source of solves with the seconds of one iteration, the mean over a solve.
 per_iteration = partial(Source, prepare=lambda rows: rows.assign(seconds=rows["seconds"] / rows["steps"]), dtype=DTYPE)
 SOURCES = {
-    "ladder": per_iteration("host", "descent_ladder", n=N),
-    "ladder on a GPU": per_iteration("host", "descent_ladder", n=N, device="cuda"),
-    "small": per_iteration("host", "descent_version1", n=32),
-    "large": per_iteration("host", "descent_large", n=32768),
-    "largest": per_iteration("host", "descent_largest", n=163840),
-    "largest solves": Source("host", "descent_largest", n=163840, dtype=DTYPE),
+    "ladder": per_iteration("ladder", "descent_ladder", n=N),
+    "ladder on a GPU": per_iteration("ladder", "descent_ladder", n=N, device="cuda"),
+    "small": per_iteration("ladder", "descent_version1", n=32),
+    "large": per_iteration("ladder", "descent_large", n=32768),
+    "largest": per_iteration("ladder", "descent_largest", n=163840),
+    "largest solves": Source("ladder", "descent_largest", n=163840, dtype=DTYPE),
     "worst": per_iteration("convergence", CONVERGENCE, n=4096, kappa=1000, algorithm="steepest", start="worst"),
-    "solution": Source("host", SOLUTION, prepare=comparable_solves),
+    "solution": Source("ladder", SOLUTION, prepare=comparable_solves),
     "solves": Source("solves", *SOLVE_EXPERIMENTS, prepare=comparable_solves),
     "direct": Source("solves", DIRECT),
     "direct on a GPU": Source("solves", DIRECT, device="cuda"),
-    "kernels": Source("host", *KERNEL_EXPERIMENTS, launch="study", dtype=DTYPE),
-    "version 1": Source("host", "descent_kernels_version1", n=VERSION1_N, dtype=DTYPE),
-    "large kernels": Source("host", "descent_kernels_large", n=MATERIALISED, dtype=DTYPE),
+    "kernels": Source("ladder", *KERNEL_EXPERIMENTS, launch="study", dtype=DTYPE),
+    "version 1": Source("ladder", "descent_kernels_version1", n=VERSION1_N, dtype=DTYPE),
+    "large kernels": Source("ladder", "descent_kernels_large", n=LARGE_KERNEL_N, dtype=DTYPE),
 }
 MACHINES = {
-    "host": Needs(("ladder on a GPU", "ladder")),
+    "ladder": Needs(("ladder on a GPU", "ladder")),
     "solves": Needs(("direct on a GPU", "direct", "solves"), min={"n": 4096}, separate=True),
     "convergence": Needs(("worst",), separate=True),
 }

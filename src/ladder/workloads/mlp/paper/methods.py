@@ -24,10 +24,10 @@ GPU_PRODUCTS = {"cuda_naive": "naive", "cuda_shared": "shared memory", "cublas":
 def draw(study):
     """A panel of each product of the host, on one thread and on several, and one of the GPU."""
     panels = []
-    for name, words in HOST_PRODUCTS.items():
+    for name, heading in HOST_PRODUCTS.items():
         bars = [("", deep_net(name, count)) for count in (1, PEAK)]
-        panels.append(phase_bars.panel(study, "A batch on the CPU", {words: bars}))
-    kernels = [(words, deep_launches(name)) for name, words in GPU_PRODUCTS.items()]
+        panels.append(phase_bars.panel(study, "A batch on the CPU", {heading: bars}))
+    kernels = [(label, deep_launches(name)) for name, label in GPU_PRODUCTS.items()]
     panels.append(phase_bars.panel(study, "A batch on the GPU", {"one by one": kernels}))
     names = dict.fromkeys(study.machine(role).subject for role in ("host", "gpu"))
     return phase_bars.figure({" and ".join(filter(None, names)): panels}, COLOURS, "the methods of the earlier study")
