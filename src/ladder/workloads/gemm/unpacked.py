@@ -297,8 +297,8 @@ def multiply_part(a, a_inner_last, b, b_inner_last, addend, add, out, rows, colu
 def is_faster_in_place(form, m, n, k):
     """Whether the product is faster on operands in place.
 
-    The limits are fitted to the times of 2,800 random shapes on a Zen 5 core. For CPUs without masks, both took the same
-    time at them on a Zen 3 core.
+    The limits are fitted to the times of 2,800 random shapes on a Zen 5 core. For CPUs without masks, both took the
+    same time at them on a Zen 3 core.
     """
     shorter = min(m, n)
     if not HAS_MASKS:
