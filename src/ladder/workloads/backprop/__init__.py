@@ -36,7 +36,7 @@ RUNGS = {
     "contiguous": "all innermost loops along rows of the weights",
     "temporaries": "loop invariants in variables",
     "fusion": "one loop over patterns up to the deltas",
-    "associativity": "factors out of sums: the rate and the halving of the error",
+    "associativity": "factors out of sums: the learning rate and the halving of the error",
     "openmp": "patterns shared among OpenMP threads, several ways to sum over patterns",
     "tuned": "blocks of patterns that fit in the L2 cache, register tiles, fused operations",
     "blas": "matrix products by SciPy's BLAS",

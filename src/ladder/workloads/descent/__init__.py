@@ -32,9 +32,9 @@ from ladder.workloads.descent import system, trajectory
 
 RUNGS = {
     "openmp": "loops in Numba, on OpenMP threads",
-    "blas": "products by SciPy's BLAS, with A or one triangle of it",
+    "blas": "products by SciPy's BLAS, which reads all of A or one triangle of it",
     "cuda_version1": "a block per row of a small matrix, a kernel per operation, the step length computed by the host",
-    "cuda_version2": "a linear index, blocks of any size, several elements per thread in reductions",
+    "cuda_version2": "a thread per element at any n, by a linear index; in reductions, several elements per thread",
     "cublas": "cuBLAS, all scalars on the GPU, single calls or a CUDA graph",
     "cuda_fused": "one launch per iteration, products and sums fused",
     "cuda_persistent": "one cooperative launch per solve, A in registers or shared memory if it fits",

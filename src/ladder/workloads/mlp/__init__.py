@@ -24,7 +24,7 @@ from ladder.workloads.mlp import reference
 
 RUNGS = {
     "host": "on the CPU, products by any host variant of `gemm`, the rest fused and on the same threads",
-    "cuda": "on a GPU, products by any CUDA variant of `gemm`, an epoch as one CUDA graph",
+    "cuda": "on a GPU, products by a CUDA variant of `gemm`, an epoch as one CUDA graph",
     "cuda_fused": "on a GPU, all elementwise operations in products: 3 kernels per batch with one hidden layer",
     "cuda_persistent": "on a GPU, an epoch as one cooperative launch with the weights on the chip",
     "cuda_copies": "on a GPU, with images and weights in host memory: every batch copies them there and back",

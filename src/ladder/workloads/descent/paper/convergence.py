@@ -10,17 +10,17 @@ from ladder.workloads.descent.paper import residuals
 TITLE = "Residual by iteration against the theory"
 CAPTION = """\
 The residual that a solve reports, relative to that at its start, by iteration and condition number. The wide line is
-the rate of steepest descent in theory, the dashed black line the bound on the error of CG, which the residual may
-exceed by a factor of up to the square root of the condition number. An updated residual keeps falling after rounding
-has stopped the true one. A step that then recomputes it makes it jump up to the true one; afterwards it falls again in
-steepest descent, but not in CG. “Residual recomputed” alone: steepest descent.
+that of steepest descent in theory, the dashed black line the bound on the error of CG, which the residual may exceed by
+a factor of up to the square root of the condition number. An updated residual keeps falling after rounding has stopped
+the true one. When a step then recomputes the residual, the reported value jumps up to the true one; afterwards, the
+updated residual falls again in steepest descent, but not in CG.
 """
 EXPERIMENTS = ("descent_ladder", "descent_convergence")
 HEIGHT = 1.6  # inches of a panel
 MIN_RESIDUAL = 1e-9  # the relative residual at which the axis begins
 LOOKS_BY_METHOD = {
     "steepest": looks.Look("steepest descent", looks.COLOURS["red"], ""),
-    "steepest recomputed": looks.Look("residual recomputed", looks.COLOURS["orange"], "", (2, 1.5)),
+    "steepest recomputed": looks.Look("steepest descent, residual recomputed", looks.COLOURS["orange"], "", (2, 1.5)),
     "cg": looks.Look("CG", looks.COLOURS["blue"], ""),
     "cg recomputed": looks.Look("CG, residual recomputed", looks.COLOURS["sky"], "", (2, 1.5)),
 }
@@ -38,7 +38,7 @@ def draw(study):
     ((axes, *_),) = bands.values()
     axes.set_ylabel("relative residual")
     entries = [layout.look_handle(look) for method, look in LOOKS_BY_METHOD.items() if method in set(curves["method"])]
-    entries.append(Line2D([], [], **RATE_STYLE, label="rate in theory"))
+    entries.append(Line2D([], [], **RATE_STYLE, label="steepest descent in theory"))
     layout.legend(figure, [*entries, Line2D([], [], **BOUND_STYLE, label="bound of CG's error")])
     return figure
 

@@ -48,20 +48,20 @@ MACHINES = {
     "solves": Needs(("direct on a GPU", "direct", "solves"), min={"n": 4096}, separate=True),
     "convergence": Needs(("worst",), separate=True),
 }
-BLOCKS = {"block": 512, "load": 8}  # of version 2 at this n
+BLOCKS, GRAPH = {"block": 512, "load": 8}, {"graph": "on"}  # the blocks are those of version 2 at this n
 STUDY, RIGHT = (BLOCKS | {"launch": launch} for launch in ("study", "right"))
 LINES = {
     "openmp/two products": Line("openmp", {"threads": 1, "recompute": 1}, "ladder", label="`two products`"),
     "openmp/one thread": Line("openmp", {"threads": 1, "recompute": 0}, "ladder"),
     "openmp": Line("openmp", {"threads": MAX, "recompute": 0}, "ladder", relieves="cores"),
-    "blas": Line("blas", {"threads": MAX}, "ladder", relieves="instructions"),
+    "blas": Line("blas", {"threads": MAX}, "ladder", "products by SciPy's BLAS, which reads all of A", "instructions"),
     "cuda_version1": Line("cuda_version1", {}, "small", relieves="cores", label="`n = 32`"),
     "cuda_version2": Line("cuda_version2", STUDY, "ladder", relieves="cores", label="launched as in the study"),
     "cuda_version2/right": Line("cuda_version2", RIGHT, "ladder", relieves="idle threads", label="launched correctly"),
-    "cublas": Line("cublas", {"graph": "on"}, "ladder", relieves="traffic, trips to the host", label="`graph`"),
+    "cublas": Line("cublas", GRAPH, "ladder", "cuBLAS, scalars on the GPU", "traffic, trips to the host", "`graph`"),
     "cuda_fused/launched": Line("cuda_fused", {"graph": "off"}, "ladder", label="`one by one`"),
-    "cuda_fused": Line("cuda_fused", {"graph": "on"}, "ladder", relieves="launches, traffic", label="`graph`"),
-    "cuda_persistent": Line("cuda_persistent", {}, "ladder", relieves="launches, memory"),
+    "cuda_fused": Line("cuda_fused", GRAPH, "ladder", relieves="launches, traffic", label="`graph`"),
+    "cuda_persistent": Line("cuda_persistent", {}, "ladder", "one launch a solve, A in registers", "launches, memory"),
     "cuda_cluster": Line("cuda_cluster", {}, "ladder", relieves="barriers"),
     "cuda_symmetric": Line("cuda_symmetric", {}, "ladder", relieves="memory"),
     "cupy_loop": Line("cupy_loop", {}, "ladder"),
