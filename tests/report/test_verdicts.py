@@ -151,7 +151,7 @@ def test_verdicts_rest_on_three_full_campaigns_of_a_machine_of_the_same_size(
     assert (row["machines"], row["campaigns"]) == (("there", 3) if is_replaced else ("here", 4))
     assert row["now"] == pytest.approx((1 + is_replaced) * row_here["now"])
     name = r"\texttt{there}" if is_replaced else None
-    assert kinds_table.numbers(merged_study)["study/verdicts/replaced"] == name
+    assert kinds_table.numbers(merged_study)["study/verdicts/replacements"] == name
     assert (r"\texttt{here}" in kinds_table.table(merged_study)) == is_replaced
     descent = chapter_study.study_of_chapter("descent", merged_study)
     claim = next(claim for claim in descent_claims.CLAIMS["own"] if claim.key == "one-launch")

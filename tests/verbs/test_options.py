@@ -127,10 +127,12 @@ def test_tables_are_written_to_the_files_that_options_name(monkeypatch, tmp_path
         "r.json",
         "--kernel",
         "k.json",
+        "--counters",
+        "c.csv.gz",
     ]
     paths = {name: str(tmp_path / name) for name in ("out", "html", "verdicts")}
     main([*line, "--sensitivity", "s.csv", *(word for name, path in paths.items() for word in (f"--{name}", path))])
-    assert calls == [(["t/a", "t/b"], "m", ["d.json"], "r.json"), ("study", ["k.json"], "s.csv")]
+    assert calls == [(["t/a", "t/b"], "m", ["d.json"], "r.json"), ("study", ["k.json"], "s.csv", ["c.csv.gz"])]
     assert (tmp_path / "html").read_text() == "page of study"
     assert (tmp_path / "verdicts").read_text() == "a,b\n"
     assert (tmp_path / "out/one.tex").read_text().endswith("text")

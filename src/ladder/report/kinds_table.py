@@ -63,6 +63,6 @@ def numbers(study):
     names = dict.fromkeys(name for claim, _ in compared for name in machines(claim))
     same_count = sum(verdict == other for verdict, other in decided)
     return {
-        "study/verdicts/replaced": latex.enumeration(map(latex.code, names)) if names else None,
+        "study/verdicts/replacements": latex.enumeration(map(latex.code, names)) if names else None,
         "study/verdicts/alike": f"\\num{{{same_count}}} of \\num{{{len(decided)}}}" if decided else None,
     }

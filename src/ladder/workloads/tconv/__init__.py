@@ -26,7 +26,7 @@ RUNGS = {
     "loops": "the loops of the definition, with a branch that skips taps without a pixel",
     "parity": "loops that start at the right parity and step by two, vectorised sums over channels",
     "blas": "one product with all 25 taps of the filter, whose results are summed where they overlap",
-    "tuned": "products without padding in register tiles, pixels read in place",
+    "tuned": "products without zeros in register tiles, pixels read in place",
     "cuda_naive": "a thread per element and channel, with the branch",
     "cuda_parity": "a thread per element and channel, loops at the right parity",
     "cuda_im2col": "im2col: a product with a gathered matrix that includes all zeros",

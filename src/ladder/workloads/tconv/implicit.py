@@ -11,7 +11,8 @@ import numpy as np
 from ladder import cuda
 from ladder.workloads.tconv import TAPS
 
-# The overhead of a block in steps along the channels, and the part of the longest block that runs alone at the end.
+# The overhead of a block, as a number of terms (a channel of a pixel is one), and the part of the longest block that
+# runs alone at the end.
 BLOCK_STEPS, TAIL_SHARE = 64, 0.25
 
 
@@ -54,9 +55,10 @@ def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, half_rate_rows=8, **
     """
     h, c = sizes["h"], sizes["c"]
     grid_columns, grid_rows = grid(sizes, bm, bn, parities)
-    # The pairs of a tap and a row of pixels: in products of one row of elements, and of both rows around a pixel.
+    # In one dimension, how many rows of the image contribute, summed over all products: those of one row of the result,
+    # and those of two.
     positions, one_parity, both_parities = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
     pixels = {1: one_parity * one_parity, 2: one_parity * both_parities, 4: both_parities * both_parities}[parities]
-    block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS  # steps of a block on average
+    block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS  # terms of a block on average
     steps = block * grid_columns * grid_rows / multiprocessors + TAIL_SHARE * min(3, h) ** 2 * c
     return steps * bm * bn * (1 + half_rate_rows / bm + half_rate_rows / bn)

@@ -1,4 +1,4 @@
-/* A transposed convolution as products without padding. For the elements of one parity and each of their taps, a
+/* A transposed convolution as products without zeros. For the elements of one parity and each of their taps, a
    product multiplies the pixels' channels by the tap. Its rows are ordered by pixel, then by image, so that the rows of
    adjacent pixels are contiguous. */
 #include "activation.h"

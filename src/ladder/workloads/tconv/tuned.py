@@ -1,4 +1,4 @@
-"""The best version in C on the host: products without padding by parity, in register tiles, with pixels read in place.
+"""The best version in C on the host: products without zeros by parity, in register tiles, with pixels read in place.
 
 The elements of one parity are sums over 4, 6 or 9 of the filter's taps, fewer at the border; each tap is a product of
 matrices, pixels by channels. `block` images share a tap of the filter while it is in the caches, and their sums stay in

@@ -73,7 +73,7 @@ PEER, PEER_IDEA = {"turned": "on", "compiled": "on", "batch": 656}, "PyTorch com
 LINES = {
     "loops": Line("host", LOOPS, "host", "a branch for every zero", "", "loops"),
     "parity": Line("host", PARITY, "host", "loops at the right parity, vectors of channels", "a branch", "parity"),
-    "tuned": Line("host", TILED, "host", "products without padding, tiles in registers", "caches, cores", "tuned"),
+    "tuned": Line("host", TILED, "host", "products without zeros, tiles in registers", "caches, cores", "tuned"),
     "blas": Line("host", WITH_BLAS, "host", "BLAS for the last layer's few channels", "idle registers", "tuned, BLAS"),
     "naive": Line("cuda", NAIVE, "rungs", "a thread per element and channel", "cores", "naive", begins=True),
     "gpu-parity": Line("cuda", GPU_PARITY, "rungs", "the same at the right parity", "a branch", "parity"),
