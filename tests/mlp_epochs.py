@@ -36,8 +36,8 @@ def train(variant, tuning, dtype="float32", device=None, **changes):
         written = mlp.fill(staged, sizes, round, digits())
         device.upload({name: staged[name] for name in written}, {name: problem.inputs[name] for name in written})
 
-    # As the harness does: `setup` may run the epoch to capture a graph, so labels and order must be valid. Then the
-    # first round begins with the weights that it has changed.
+    # As the harness does: `setup` may run the epoch to capture a graph, so labels and order must be valid. The first
+    # round then writes the initial weights again, which the capture may have changed.
     start_round(0)
     steps = Steps.of(workloads.load_variant("mlp", variant).setup(problem, **tuning))
     references, failed = compute_reference(tuple(mlp.reference_sizes(sizes).items())), set()

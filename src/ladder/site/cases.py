@@ -109,8 +109,8 @@ def ceilings_of(study):
 
     def ceilings(machine, device, threads, precision, dtype):
         row = {"device": device, "threads_found": threads, "precision": precision, "dtype": dtype}
-        subject = study.for_machine(machine)
-        return rates.products_of(subject, row), rates.memory_of(subject, row, threads)
+        machine_study = study.for_machine(machine)
+        return rates.products_of(machine_study, row), rates.memory_of(machine_study, row, threads)
 
     return ceilings
 

@@ -14,10 +14,10 @@ def rows(study):
     """[{COLUMNS}]: the best FLOP/s and B/s on any number of threads, where both products and memory were measured."""
     entries = []
     for machine in study.machines():
-        subject = study.for_machine(machine)
-        for device, precision in precisions(subject.ceilings or NO_CEILINGS):
-            bandwidth = max(rates.bandwidths(subject, device).values(), default=None)
-            flops = rates.products(subject, precision, device=device)
+        machine_study = study.for_machine(machine)
+        for device, precision in precisions(machine_study.ceilings or NO_CEILINGS):
+            bandwidth = max(rates.bandwidths(machine_study, device).values(), default=None)
+            flops = rates.products(machine_study, precision, device=device)
             if flops and bandwidth:
                 entries.append(
                     {"machine": machine, "device": device, "precision": precision}
