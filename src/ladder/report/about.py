@@ -3,7 +3,7 @@
 from ladder.errors import pluralize
 from ladder.report import campaigns_table, latex
 from ladder.report.latex import code, enumeration, percent
-from ladder.report.phrases import Missing, caches, span, with_prefix
+from ladder.report.phrases import Missing, cache_protocols, span, with_prefix
 from ladder.store import PUBLISHED_SUFFIX
 from ladder.store import study as queries
 
@@ -88,7 +88,7 @@ def cases(study):
         "converged": f"\\num{{{sum(bool(rows['converged'].all()) for rows in by_case)}}}" if by_case else None,
         "processes": span(rows["process"].nunique() for rows in by_case),
         "samples": span(per_process),
-        "caches": caches(calls),
+        "caches": cache_protocols(calls),
     }
 
 

@@ -1,4 +1,4 @@
-"""Parts of sentences in LaTeX; without a measurement None, or a `Missing` with words that fit the sentence."""
+"""Parts of sentences in LaTeX, None or a `Missing` without a measurement; and their keys as a template names them."""
 
 from ladder.report.latex import Missing, enumeration
 from ladder.store import study
@@ -11,7 +11,7 @@ def with_prefix(prefix, values):
     return {f"{prefix}/{key}": value for key, value in values.items()}
 
 
-def caches(frame):
+def cache_protocols(frame):
     """The cache protocols of some rows."""
     return enumeration(study.values(frame, "cache")) or None
 

@@ -1,6 +1,6 @@
 """`datapackage.json` of published measurements, a Frictionless Data Package (https://datapackage.org).
 
-Every table with a header is a resource. Its schema has a field for each column of this file, with type, unit and
+Every table with a header is a resource. Its schema has a field for each column of the table, with type, unit and
 meaning by `columns`.
 """
 
@@ -180,6 +180,6 @@ def kind_of(values: pd.Series, first_kind: str | None = None) -> str:
 
 
 def to_json(package: Mapping[str, Any]) -> str:
-    """A package as JSON with a field a line, so that a change shows as few lines."""
+    """A package as JSON with a field a line, so that a change is a diff of few lines."""
     lines = json.dumps(package, indent=1, ensure_ascii=False)
     return INNERMOST.sub(lambda match: re.sub(r"\n *", " ", match[0]), lines) + "\n"

@@ -46,17 +46,20 @@ class Claims:
 
     @functools.cached_property
     def blocks(self):
-        """{name: [PlannedCase]}: a block per group of a machine's experiments that share cases, even through others."""
-        groups = []  # of ([(machine, experiment)], {(machine, key): PlannedCase})
+        """{name: [PlannedCase]}: a block per group of a machine's experiments that share cases, directly or not.
+
+        A `member` of a group is a (machine, experiment).
+        """
+        groups = []  # of ([member], {(machine, key): PlannedCase})
         for item in self.plan.cases:
-            name, key = (item.machine, item.experiment), (item.machine, item.case.key)
-            connected = [group for group in groups if name in group[0] or key in group[1]]
+            member, key = (item.machine, item.experiment), (item.machine, item.case.key)
+            connected = [group for group in groups if member in group[0] or key in group[1]]
             groups = [group for group in groups if group not in connected]
-            names = [other for group in connected for other in group[0]]
+            members = [other for group in connected for other in group[0]]
             cases = {other: planned for group in connected for other, planned in group[1].items()}
-            groups.append(([*names, *([] if name in names else [name])], cases | {key: cases.get(key, item)}))
+            groups.append(([*members, *([] if member in members else [member])], cases | {key: cases.get(key, item)}))
         has_several_machines = len(self.study.machines) > 1
-        return {block_name(names[0], has_several_machines): list(cases.values()) for names, cases in groups}
+        return {block_name(*members[0], has_several_machines): list(cases.values()) for members, cases in groups}
 
     @property
     def publication_notes(self):
@@ -68,7 +71,7 @@ class Claims:
         return json.dumps(plan.experiments_of(self.plan.cases))
 
     def notes(self, wildcards):
-        """The notes of all blocks of a campaign."""
+        """The files which note that all cases of a block have been measured."""
         return [f"{campaigns.FOLDER}/{wildcards.campaign}/blocks/{name}.json" for name in self.blocks]
 
     def items(self, wildcards):
@@ -114,7 +117,6 @@ class Claims:
         return hashlib.sha256(" ".join(fingerprints).encode()).hexdigest()[:16]
 
 
-def block_name(name, with_machine):
-    """The name of a block: its first experiment, with the machine if there are several."""
-    machine, experiment = name
+def block_name(machine, experiment, with_machine):
+    """The name of a block, after its first experiment, with the machine if there are several."""
     return f"{experiment}-{machine}" if with_machine else experiment

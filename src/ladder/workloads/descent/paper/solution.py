@@ -10,8 +10,8 @@ from ladder.workloads.descent.paper.lines import ALGORITHMS, LINE_KEYS, solve_ra
 TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
 Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, until the factorisation
-and two substitutions end. The axes' labels state A's condition number and the tolerance. Each line is one variant with
-one algorithm; dashes tell its variants apart. Medians with 95 % intervals, hollow if not converged.
+and two substitutions end. The axes' labels state A's condition number and the tolerance. Colours are
+algorithms; dashes tell apart the variants that run one. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel
