@@ -134,7 +134,7 @@ def test_counters_are_published(monkeypatch, capsys):
 
 
 def test_counters_of_other_cases_stay_published():
-    row = {"machine": "here", "workload": "gemm", "variant": "blas", "pipe": "fma"}
+    row = {"machine": "here", "experiment": "one", "workload": "gemm", "variant": "blas", "pipe": "fma"}
     for case, kernels in [("a", ["old", "older"]), ("b", ["other"]), ("a", ["new"])]:
         counters.write(".", [row | {"case": case, "kernel": kernel} for kernel in kernels])
     assert counters.read([COUNTERS_FILE])[["case", "kernel"]].to_numpy().tolist() == [["b", "other"], ["a", "new"]]

@@ -111,7 +111,7 @@ def test_counters_are_told_by_case_without_kernels_that_take_little_time(tmp_pat
     experiment = {"machine": "here", "experiment": "one", "workload": "gemm", "stall": "long_scoreboard"}
     kernels = [
         ("cublas", "m=1,math=tf32", "void a<b<c>>::gemm<float, d<e>>(T1)", 3e-3),
-        ("cublas", "m=1,math=tf32", "add", 1e-3),
+        ("cublas", "m=1,math=tf32", "void <unnamed>::add<(int)1>(int)", 1e-3),
         ("cublas", "m=1,math=tf32", "set_up", 4e-4),
         ("tiled", "m=1", "gemm_nn", 2e-3),
     ]
@@ -130,6 +130,24 @@ def test_counters_are_told_by_case_without_kernels_that_take_little_time(tmp_pat
         rf" & {name}tiled}} & \texttt{{gemm\_\allowbreak{{}}nn}} & \qty{{2.00}}{{\milli\second}} & {cells}",
     ]
     assert counters_table.table([]) == "\\emph{No counters are published.}\n"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        ("(anonymous namespace)::add(int)", "add"),
+        ("void at::native::(anonymous namespace)::add<int>(int)", "at::native::add"),
+        ("k" * 31, "k" * 27 + "..."),
+    ],
+)
+def test_a_kernel_is_called_by_its_name_alone(kernel, name):
+    assert counters_table.short_name(kernel) == name
+
+
+def test_a_kernel_without_a_stall_has_none():
+    kernel = {"kernel": "add", "kernel_seconds": 1e-3, "issue": 0.5, "pipe": "fma", "pipe_share": 0.5}
+    kernel |= {"dram_share": 0.0, "l2_share": 0.0, "stall": None, "stall_share": None}
+    assert counters_table.kernel_cells(kernel)[-1] == "--"
 
 
 def sensitivity_row(dtype, array, fault, check, share, count, error, variant="blas"):

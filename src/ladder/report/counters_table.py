@@ -2,7 +2,10 @@
 
 import re
 
+import pandas as pd
+
 from ladder.report import latex
+from ladder.report.cells import NONE
 from ladder.report.latex import code, percent, seconds
 from ladder.store import counters
 
@@ -44,12 +47,15 @@ def kernel_cells(kernel):
     """The cells of a kernel, a row of the table as a dictionary."""
     unit = f"{kernel['pipe']} {percent(kernel['pipe_share'], 2)}"
     shares = [percent(kernel[name], 2) for name in ("issue", "dram_share", "l2_share")]
-    stall = f"{str(kernel['stall']).replace('_', ' ')} {percent(kernel['stall_share'], 2)}"
+    stall = NONE
+    if pd.notna(kernel["stall_share"]):  # ncu may have counted none
+        stall = f"{kernel['stall'].replace('_', ' ')} {percent(kernel['stall_share'], 2)}"
     return [code(short_name(kernel["kernel"])), seconds(kernel["kernel_seconds"]), shares[0], unit, *shares[1:], stall]
 
 
 def short_name(kernel):
     """A kernel's name without its type, the arguments of templates and functions, and what exceeds MAX_CHARACTERS."""
+    kernel = re.sub(r"(\(anonymous namespace\)|<unnamed>)::", "", kernel)
     while kernel != (kernel := re.sub(r"<[^<>]*>", "", kernel)):
         pass
     name = kernel.partition("(")[0].split()[-1]

@@ -44,10 +44,18 @@ def write(folder: Path | str, rows: Sequence[Mapping[str, Any]]) -> None:
     path, table = Path(folder) / COUNTERS_FILE, pd.DataFrame(rows)
     if path.exists():
         earlier = read([path])
-        keys, earlier_keys = (frame.set_index(["workload", "variant", "case"]).index for frame in (table, earlier))
+        names = ["experiment", "workload", "variant", "case"]
+        keys, earlier_keys = (frame.set_index(names).index for frame in (table, earlier))
         table = pd.concat([earlier[~earlier_keys.isin(keys)], table])
     text = table.to_csv(index=False, float_format="%.4g")
     write_atomically(path, headers.compress(headers.complete_header(text, TABLE)))
+
+
+def require_readable(folder: Path | str) -> None:
+    """Raises LadderError if a machine's published folder has a table that can't be read, and so can't be extended."""
+    path = Path(folder) / COUNTERS_FILE
+    if path.exists():
+        read([path])
 
 
 def read(paths: Sequence[Path | str]) -> pd.DataFrame:

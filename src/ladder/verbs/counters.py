@@ -36,19 +36,24 @@ def run(options):
     items = plan.plan(config, targets.this_machine(config))
     gpus = " ".join(sorted(identity.digest(gpu["uuid"]) for gpu in nvidia.gpus()))
     origin = {"machine": options.machine, "commit": revision.format(revision.current()), "gpu": gpus}
+    counters.require_readable(folder)
     failures = {}
-    for item in items:
-        print(item.case.key, file=sys.stderr, flush=True)
-        try:
-            if item.skip_reason:
-                raise LadderError(f"It is skipped: {item.skip_reason}.")
-            files = case_files.provide(item.case, Progress().say)
-            # After each case, so that a run which is cut off keeps those before.
-            counters.write(folder, counters.rows(item, profiling.count_kernels(item.case, files), origin))
-        except LadderError as error:
-            failures[item.case.key] = str(error)
-    if len(failures) < len(items):
-        published_index.write(options.into)
+    try:
+        for item in items:
+            print(item.case.key, file=sys.stderr, flush=True)
+            try:
+                if item.skip_reason:
+                    raise LadderError(f"It is skipped: {item.skip_reason}.")
+                files = case_files.provide(item.case, Progress().say)
+                kernels = profiling.count_kernels(item.case, files)
+            except LadderError as error:
+                failures[item.case.key] = str(error)
+            else:
+                # After each case, so that a run which is cut off keeps those before.
+                counters.write(folder, counters.rows(item, kernels, origin))
+    finally:
+        if (folder / COUNTERS_FILE).exists():
+            published_index.write(options.into)
     if failures:
         reasons = "\n".join(f"{key}: {reason}" for key, reason in failures.items())
         raise LadderError(f"Not counted: {enumerate_words(failures)}.\n{reasons}")

@@ -6,8 +6,8 @@ TITLE = "What each rung of steepest descent gains"
 CAPTION = """\
 The time of an iteration of steepest descent, rung by rung, peers below. On the GPU, the latency of round trips,
 launches or barriers limits a rung. A rung with two products per iteration recomputes r. A dot is the median of a
-process, a tick the model's time, the wide line that of reading A once from the GPU's memory. On the right: the median of
-the dots, and the speed-up over the rung above with its 99 % interval.
+process, a tick the model's time, the wide line that of reading A once from the GPU's memory. On the right: the median
+of the dots, and the speed-up over the rung above with its 99 % interval.
 """
 EXPERIMENTS = ("descent_ladder",)
 USES_CEILINGS = True
