@@ -14,6 +14,8 @@ from ladder.workloads.gemm import cuda_skinny
 pytestmark = [pytest.mark.xdist_group("emulated skinny"), emulator.needs_compiler]
 GUARD = 1024  # elements behind each array that a kernel writes
 TILING = {"short": 4, "unroll": 2}
+# In float64 a thread has other numbers of values and of groups of sums.
+WIDE_TILING = {"short": 12, "unroll": 4}
 KERNEL_NAMES = ("gemm_across", "gemm_along", "gemm_outer", "add")
 # Form, m, n, k, and the kernels that are launched.
 PRODUCTS = [
@@ -35,12 +37,14 @@ def kernels(tmp_path_factory):
     """A function that compiles the kernels of a dtype for the CPU, once, after a replacement in the source."""
 
     @functools.cache
-    def compile_kernels(dtype, old="", new=""):
+    def compile_kernels(dtype, short, unroll, old="", new=""):
         folder = tmp_path_factory.mktemp("skinny")
         source = binaries.source_of("gemm", "cuda_skinny")
         (folder / source.name).write_text(source.read_text().replace(old, new) if old else source.read_text())
         macros = emulator.kernel_macros(KERNEL_NAMES, 100_000) | {"SOURCE": f'"{folder / source.name}"'}
-        return emulator.Kernels(folder, "listed_kernels.cpp", "gemm", "cuda_skinny", dtype, macros, **TILING)
+        return emulator.Kernels(
+            folder, "listed_kernels.cpp", "gemm", "cuda_skinny", dtype, macros, short=short, unroll=unroll
+        )
 
     return compile_kernels
 
@@ -55,8 +59,8 @@ def multiply(kernels, monkeypatch):
     stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=0))
     monkeypatch.setattr(cuda_skinny, "load_cupy", lambda: SimpleNamespace(cuda=stream))
 
-    def run(form, m, n, k, dtype="float32", change=()):
-        compiled = kernels(dtype, *change)
+    def run(form, m, n, k, dtype="float32", tiling=TILING, change=()):
+        compiled = kernels(dtype, *tiling.values(), *change)
         compiled.launches.clear()
         monkeypatch.setattr(cuda, "kernel", compiled.get)
         generator = np.random.default_rng(m * n * k)
@@ -64,7 +68,7 @@ def multiply(kernels, monkeypatch):
         guarded = np.full(m * n + GUARD, np.nan, dtype)
         out, c = guarded[: m * n].reshape(m, n), c if form == "nt" else None
         stored = np.ascontiguousarray(a.T if form == "tn" else a), np.ascontiguousarray(b.T if form == "nt" else b)
-        cuda_skinny.skinny_product(form, (TILING,))(*stored, out, c)
+        cuda_skinny.skinny_product(form, (tiling,))(*stored, out, c)
         expected = a @ b + (0 if c is None else c)
         is_right = np.array_equal(out, expected) and np.isnan(guarded[m * n :]).all()
         return [name for name, *_ in compiled.launches], is_right
@@ -72,15 +76,18 @@ def multiply(kernels, monkeypatch):
     return run
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tiling"),
+    [
+        ("float32", TILING),
+        ("float64", WIDE_TILING),
+        pytest.param("float32", WIDE_TILING, marks=pytest.mark.slow),
+        pytest.param("float64", TILING, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(("form", "m", "n", "k", "kernel_names"), PRODUCTS)
-def test_products_with_a_short_side_are_right(multiply, form, m, n, k, kernel_names):
-    assert multiply(form, m, n, k) == (kernel_names, True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("form", "m", "n", "k", "kernel_names"), PRODUCTS)
-def test_products_are_right_in_float64(multiply, form, m, n, k, kernel_names):
-    assert multiply(form, m, n, k, "float64") == (kernel_names, True)
+def test_products_with_a_short_side_are_right(multiply, form, m, n, k, kernel_names, dtype, tiling):
+    assert multiply(form, m, n, k, dtype, tiling) == (kernel_names, True)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def kernels(dtype, change=(), **tile):
             text = text.replace(*change)
         (folder / source.name).write_text(text)
         macros = emulator.kernel_macros(NAMES, SHARED) | {"SOURCE": f'"{folder / source.name}"'}
-        return emulator.Kernels(folder, "named.cpp", "mlp", "cuda_fused", dtype, macros, **tile)
+        return emulator.Kernels(folder, "listed_kernels.cpp", "mlp", "cuda_fused", dtype, macros, **tile)
 
 
 class Launch(functools.partial):

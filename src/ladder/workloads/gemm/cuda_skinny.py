@@ -29,7 +29,7 @@ DEVICE = "cuda"
 RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_skinny.cu"
-# By the longest short side that each holds. The best of some 25 tilings each on 66 random shapes, on an H200; the
+# By the longest short side that each holds. The best of some 25 tilings each on 62 random shapes, on an H200; the
 # longest one pays only if the sums have few terms, when all of them must be in registers.
 TILES = {
     "float64": (
@@ -50,8 +50,8 @@ MAX_SLICE = 16  # elements of a short side that a block computes with at most, u
 READ_COST = 4  # of an element of the long operand, in multiply-adds
 # As in cuda_skinny.cu.
 WARP, WARPS, OUTER_ROWS, SHARED_BYTES, TERM_STEP = 32, 8, 128, 32768, 128
-# Blocks of a launch per block that fits at once, so that the last ones take a small part of the time; the fewest
-# terms of a block's part of a sum; and the rows of a block in `gemm_outer` that amortise loading its columns.
+# Blocks that `gemm_across` aims at, per block that fits at once, so that the last ones take a small part of the time;
+# the fewest terms of a block's part of a sum; and the rows of a block in `gemm_outer` that amortise loading its columns.
 WAVES, MIN_TERMS, OUTER_BLOCK_ROWS = 4, 256, 512
 
 

@@ -97,7 +97,8 @@ struct Images {
   }
 };
 
-// A tile of a product: call epilogue(i, j, the sum of left (i, p) right (j, p) over p < count) for its elements.
+// A tile of a product: call epilogue(i, j, the sum of left (i, p) right (j, p) over p < count) for its elements. Only the
+// left operand may be Images, because there is memory for the converted pixels of one operand.
 template <int tile, class Left, class Right, class Epilogue>
 __device__ __forceinline__ void multiply(Left left, Right right, int count, Epilogue epilogue) {
   using S = Shape<tile>;
