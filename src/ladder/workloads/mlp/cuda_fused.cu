@@ -57,8 +57,8 @@ struct Matrix {
   __device__ __forceinline__ const REAL *finish(const REAL *stage, REAL *) const { return stage; }
 };
 
-// The images of a batch as an operand in units of 1 / 255: along i are images and along k pixels, or the reverse, with
-// a further pixel of value 1. A thread copies four bytes per step.
+// The images of a batch as a left operand (`converted` holds only one) in units of 1 / 255: along i are images and along
+// k pixels, or the reverse, with a further pixel of value 1. A thread copies four bytes per step.
 template <int tile, bool along_k>
 struct Images {
   using S = Shape<tile>;
@@ -97,8 +97,7 @@ struct Images {
   }
 };
 
-// A tile of a product: call epilogue(i, j, the sum of left (i, p) right (j, p) over p < count) for its elements. Only the
-// left operand may be Images, because there is memory for the converted pixels of one operand.
+// A tile of a product: call epilogue(i, j, the sum of left (i, p) right (j, p) over p < count) for its elements.
 template <int tile, class Left, class Right, class Epilogue>
 __device__ __forceinline__ void multiply(Left left, Right right, int count, Epilogue epilogue) {
   using S = Shape<tile>;
