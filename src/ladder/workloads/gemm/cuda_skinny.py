@@ -51,7 +51,8 @@ READ_COST = 4  # of an element of the long operand, in multiply-adds
 # As in cuda_skinny.cu.
 WARP, WARPS, OUTER_ROWS, SHARED_BYTES, TERM_STEP = 32, 8, 128, 32768, 128
 # Blocks that `gemm_across` aims at, per block that fits at once, so that the last ones take a small part of the time;
-# the fewest terms of a block's part of a sum; and the rows with which a block of `gemm_outer` amortises loading columns.
+# the fewest terms of a block's part of a sum; and the rows of a block of `gemm_outer`, for which loading its columns
+# takes little.
 WAVES, MIN_TERMS, OUTER_BLOCK_ROWS = 4, 256, 512
 
 
