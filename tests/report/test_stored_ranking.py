@@ -136,10 +136,10 @@ def test_the_largest_sizes_are_printed_in_full_and_others_in_a_line(published_fo
     # The largest sizes are ranked in full.
     assert lines[lines.index("n=2048 m=512 dtype=float64 seed=1 cache=cold") + 2].startswith("1  blas")
     assert "From 2 campaigns and 1 commit." in text
-    all_lines = show(capsys, "--machine", "box-a", "--all")
-    assert re.search(r"c_openmp .* ~(1\.9|2)", all_lines)
-    assert "in no campaign together" in all_lines
-    assert "From 2 campaigns and 1 commit." in all_lines
+    full_text = show(capsys, "--machine", "box-a", "--all")
+    assert re.search(r"c_openmp .* ~(1\.9|2)", full_text)
+    assert "in no campaign together" in full_text
+    assert "From 2 campaigns and 1 commit." in full_text
 
 
 def test_a_case_that_has_not_converged_is_marked(capsys):
@@ -191,7 +191,7 @@ def test_below_a_ranking_are_the_files_of_the_fastest_and_the_command_that_measu
     assert "\n  results/published/box-a/samples.csv.gz\n" in large
 
 
-def test_a_machine_without_the_day_says_when_it_was_published(capsys):
+def test_samples_without_a_day_of_measurement_have_that_of_their_publication(capsys):
     folder = publish("box-a", rows_of(gemv_case("mpi", ranks=2, mode="ship"), FAST, device="mpi"))
     document = json.loads((folder / "machine.json").read_text()) | {"published": "2026-02-03T10:00:00+00:00"}
     (folder / "machine.json").write_text(json.dumps(document))

@@ -17,6 +17,7 @@ from ladder.catalogue import workloads
 from ladder.report import figures
 from ladder.statistics import quotients
 from ladder.statistics.campaigns import campaign_ratio, campaigns_that_count, ratio_over_campaigns
+from ladder.store import machine_families
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -117,12 +118,24 @@ def processes(folder, experiment, *case):
     return list(seconds.values())
 
 
+def campaign_folders(machine="*"):
+    """The folders of a machine's published campaigns, by default of all machines."""
+    return PUBLISHED.glob(f"campaigns/{machine}_*")
+
+
+def pooled_machines(machine):
+    """The machines whose campaigns the paper pools with this one's, for cases on GPUs."""
+    families = {name: label for name, (label, _) in machine_families.labels([*campaign_folders()]).items()}
+    label = families.get(machine, machine)
+    return [label, *(name for name, other in families.items() if other == label)]
+
+
 def campaigns_of(result):
     """The times of both cases of a result by campaign, [[processes, processes]].
 
     Of the campaigns with both cases, these are the ones that count. Raises LookupError if none has both.
     """
-    folders = sorted(PUBLISHED.glob(f"campaigns/{result.machine}_*"))
+    folders = sorted(folder for name in pooled_machines(result.machine) for folder in campaign_folders(name))
     times = [
         [processes(folder, result.experiment, *case[1:]) for folder in folders]
         for case in (result.before, result.after)

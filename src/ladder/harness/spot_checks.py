@@ -1,6 +1,6 @@
-"""Untimed checks of new variants at small odd sizes on two threads, where remainders of blocks and most races show.
+"""Untimed checks of new variants at small odd sizes, where remainders of blocks show; serial cases have two threads.
 
-Rungs and peers of a workload are skipped, because the tests check them at many sizes.
+Most races show then, too. Rungs and peers of a workload are skipped, because the tests check them at many sizes.
 """
 
 from dataclasses import replace
@@ -35,8 +35,8 @@ def warnings(cases, new_worker, leases, launcher, say):
 
 
 def spot_case(case):
-    """The case to check in addition to a case; None for a rung, and if it would need data or a reference."""
-    if workloads.rungs(case.workload).get(case.variant):  # its idea, in one line
+    """The case to check in addition to a case; None for a rung, and if it is the same, excluded, or needs data."""
+    if workloads.rungs(case.workload).get(case.variant):  # an idea; a variant without one is new
         return None
     kinds = workloads.load(case.workload).SIZES
     counts = [name for name, kind in kinds.items() if kind is int]
@@ -52,7 +52,7 @@ def spot_case(case):
 
 
 def odd_size(size, prime):
-    """A small odd size: the prime, or the largest odd number up to a size below that."""
+    """A small odd size: the prime or, for a smaller size, the largest odd number up to that size."""
     return prime if size > prime else size - 1 + size % 2
 
 

@@ -29,7 +29,7 @@ GPU_STATE_FIELDS = ("clock", "memory_clock", "temperature", "power")
 
 
 def publish(name: str, experiments: Mapping[str, list[str]], margin: float) -> None:
-    """Write the published folder of a campaign from all of its records.
+    """Write the published folder of a campaign from its records of planned cases.
 
     `experiments` is {key of a case: the names of its experiments}, and `margin` that of the ceilings, with which all
     samples are compared. Raises LadderError, and writes nothing, if there is no record, if one isn't of this

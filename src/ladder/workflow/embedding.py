@@ -46,7 +46,7 @@ def merged_config(config, workflow, root):
         shipped = configuration.read(configuration.default_file(root))
         return configuration.merge(configuration.merge({}, shipped), config)
     if workflow.is_main_process:
-        # This checks the files, too; Snakemake uses this loader only in runs with our profile.
+        # Without our profile, Snakemake reads the files by its own loader, which doesn't check them.
         files = {path: configuration.read(path) for path in (configuration.default_file(root), *workflow.configfiles)}
         configuration.require_variants_to_drop(files)
     return configuration.merge(config, configuration.of_command_line(workflow.config_settings.config_args))

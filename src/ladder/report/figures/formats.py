@@ -22,10 +22,10 @@ def scientific(value, _=None):
     return f"$10^{{{exponent}}}$" if factor == 1 else f"${factor:g} \\cdot 10^{{{exponent}}}$"
 
 
-def time(seconds, number=None):
-    """A time with its unit; `number` formats its value, by default with three digits."""
+def time(seconds, format_value=None):
+    """A time with its unit; `format_value` formats its value, by default with three digits."""
     name, per_second = next(((name, scale) for name, scale in TIME_UNITS if seconds * scale >= 0.9995), TIME_UNITS[-1])
-    return f"{(number or three_digits)(seconds * per_second)} {name}"
+    return f"{(format_value or three_digits)(seconds * per_second)} {name}"
 
 
 def three_digits(value):

@@ -38,7 +38,7 @@ class Program:
         self.widths = reference.widths(sizes)
         self.last = len(self.widths) - 1
         rows, layers = len(problem.images), range(1, self.last + 1)
-        units = [None] + [(rows, width) for width in self.widths[1:]]  # the shapes of out and delta, by layer
+        units = [None] + [(rows, width) for width in self.widths[1:]]  # shapes of out and delta, by layer
         self.arrays = {
             "w": [None] + [getattr(problem, f"w{layer}") for layer in layers],
             "dw": [None] + [getattr(problem, f"dw{layer}") for layer in layers],

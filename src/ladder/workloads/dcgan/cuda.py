@@ -1,10 +1,10 @@
 """The generator on one GPU, latents and pictures in its memory; its layers are any CUDA variants of `tconv`.
 
 The projection, and layers of variants that use a matrix product, call the variant `product` of `gemm`. An epilogue that
-a layer doesn't fuse is a separate pass. Layers on tensor cores read operands that the preceding pass, layer or
-projection on tensor cores has written. With `graph` all batches are one CUDA graph. With `batches` = tapered the
-batches are those of `home`, to determine the cost of its copies. Large batches are compute-bound by the transposed
-convolutions, small ones latency-bound by kernel launches.
+a layer doesn't fuse is a separate pass. Layers on tensor cores read values that the preceding pass, layer or
+projection has rounded to the type of their operands. With `graph` all batches are one CUDA graph. With `batches` =
+tapered the batches are those of `home`, to determine the cost of its copies. Large batches are compute-bound by the
+transposed convolutions, small ones latency-bound by kernel launches.
 """
 
 from functools import partial
@@ -58,5 +58,5 @@ def trace(steps):
     """The rows of a trace of all steps."""
     recorder = Recorder()
     for name, step in steps:
-        recorder.record("card", name, None, step)
+        recorder.record("card", name, None, step)  # the GPU's lane, as published traces name it
     return recorder.rows()

@@ -105,7 +105,7 @@ struct Fragments {
     x_tile = shared.x[ring.index] + warp / (BN / WN) * WM * 8;
     y_tile = shared.y[ring.index] + warp % (BN / WN) * WN * 8;
   }
-  // Load the fragments of a depth. A line is 32 rows or columns at one depth: eight lanes read different vectors of it.
+  // Load the fragments of a depth. A line is 32 rows or columns at one depth, of which lanes read four or eight vectors.
   __device__ __forceinline__ void load(int depth) {
 #pragma unroll
     for (int i = 0; i < ROWS / V; ++i)

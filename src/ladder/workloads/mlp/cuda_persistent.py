@@ -7,8 +7,9 @@ further layer. While it multiplies the images of a batch, a block copies those o
 
 The first layer has nearly all of the arithmetic. Its products run on tensor cores in integers: pixels are bytes, and
 the other operand is split into digits of a byte, 4 for float32 and 8 for float64 (`digits.cuh`). These products are
-exact; the only error is that of an operand in fixed point, which is below the rounding of its dtype. Ootomo, Ozaki and
-Yokota compute products in float64 by integers in this way ("DGEMM on integer matrix multiplication unit", 2024).
+exact; the only error is that of an operand in fixed point, which is below that of its dtype at the largest value.
+Ootomo, Ozaki and Yokota compute products in float64 by integers in this way ("DGEMM on integer matrix multiplication
+unit", 2024).
 
 The variant is for small networks, and bound by the latency of two exchanges per batch and by the L2 cache, from which
 every block reads all images; with large batches by the latter alone. A block that can't hold a batch reads its images

@@ -1,8 +1,8 @@
 // Numbers as digits of a byte, for products on tensor cores in integers. REAL is the element type, a macro.
 //
-// A value v with |v| <= 2^e is the integer v 2^(BITS - e) to the nearest, and this integer the sum of d[s] 256^s over
-// its SLICES digits, each from -128 to 127. A product of digits and bytes is exact; the only error is that of the
-// rounding, 2^(e - BITS - 1), which is below that of REAL.
+// A value v with |v| <= 2^e is represented by the integer nearest to v 2^(BITS - e), which is the sum of d[s] 256^s over
+// its SLICES digits, each from -128 to 127. A product of digits and bytes is exact; the only error is that of this
+// rounding, at most 2^(e - BITS - 1), which is below that of REAL at 2^e.
 #pragma once
 
 constexpr int SLICES = sizeof(REAL), BITS = 8 * SLICES - 2;
@@ -39,7 +39,7 @@ __device__ __forceinline__ void to_digits(unsigned (&words)[SLICES / 4], REAL va
 #endif
 }
 
-// The sum of sums[s] 256^s, whose terms are below 2^31.
+// The sum of sums[s] 256^s.
 __device__ __forceinline__ REAL from_digits(const int (&sums)[SLICES]) {
   long long parts[SLICES / 4];
 #pragma unroll

@@ -9,14 +9,14 @@ from ladder.store.study import median_time, values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
 
-SIDE, TAPS, CHANNELS = layout.SIDE, layout.TAPS, layout.widths(layout.CHANNELS)
+SIDE, TAPS, WIDTHS = layout.SIDE, layout.TAPS, layout.widths(layout.CHANNELS)
 FLOPS = cost(lines.FULL_SIZE | {"seed": 1}).flops / lines.IMAGES  # of a picture
 WITH_ZEROS = 2 * layout.LATENT * layout.BASE_SIDE**2 * layout.CHANNELS  # FLOPs of a picture with inserted zeros
 WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.CHANNELS))
 
 
-def products_by_zero(study, method):
-    """The ratio of two times of all layers but the last: by im2col products with zeros, and by another method."""
+def im2col_time_over(study, method):
+    """The time of all layers but the last by im2col products, zeros included, over that by another method."""
     rows = [[tables.method_rows(study, name, h) for h in tables.HEIGHTS[:-1]] for name in (tables.IM2COL, method)]
     im2col, other = (sum(require_measured(median_time(layer)) for layer in layers) for layers in rows)
     return ratios.short(im2col / other)

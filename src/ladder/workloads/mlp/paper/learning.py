@@ -30,7 +30,7 @@ def draw(study):
     for subfigure, (name, row, rows) in zip(subfigures, trainings, strict=True):
         layout.headline(subfigure, name)
         loss, accuracy, deviation = subfigure.subplots(1, 3)
-        loss.set_title(title(row.replace({row["dtype"]: "float64"})))  # without a dtype: the panels show all
+        loss.set_title(title(row.replace({row["dtype"]: "float64"})))  # which titles do not name
         fill_loss(loss, rows)
         nested_markers(accuracy, rows, "accuracy", 100)
         fill_deviation(deviation, rows)
