@@ -26,7 +26,7 @@ def hidden_claim(math, line, kernels, words):
     def ratio(study):
         return study.ratio(line, max(kernels, link, key=lambda side: median_time(study.rows(side))))
 
-    text, cause = f"`home` as fast as kernels and link allow, {words}", Cause("time, link over kernels", link, kernels)
+    text, cause = f"`home` as fast as its slower part, {words}", Cause("time link/kernels", link, kernels)
     return Claim(f"home/{math}", text, max=1, needs="the call, kernels and link", cause=cause, ratio=ratio)
 
 
