@@ -57,8 +57,8 @@ struct Matrix {
   __device__ __forceinline__ const REAL *finish(const REAL *stage, REAL *) const { return stage; }
 };
 
-// The images of a batch as a left operand (`converted` holds only one) in units of 1 / 255: along i are images and along
-// k pixels, or the reverse, with a further pixel of value 1. A thread copies four bytes per step.
+// The images of a batch as a left operand (`converted` holds only one) in units of 1 / 255: along i are images and
+// along k pixels, or the reverse, with a further pixel of value 1. A thread copies four bytes per step.
 template <int tile, bool along_k>
 struct Images {
   using S = Shape<tile>;
