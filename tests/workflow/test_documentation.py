@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -220,6 +221,7 @@ def test_another_publication_changes_the_readme(tmp_path, monkeypatch, picture_d
         copy = tmp_path / path.relative_to(readme.PUBLISHED)
         copy.parent.mkdir(parents=True)
         copy.write_bytes(gzip.compress(head))
+        shutil.copy(path.with_name("machine.json"), copy.parent)
     monkeypatch.setattr(readme, "PUBLISHED", tmp_path)
     assert readme.digest() != picture_digest
     with pytest.raises(LookupError, match=f"No published campaign of {readme.RESULTS[0].machine} has both cases"):
