@@ -152,7 +152,7 @@ def test_a_mixed_precision_is_within_its_own_bound_and_beyond_that_of_another(ma
     assert passed == (beyond is None)
 
 
-def test_arrays_that_no_copy_is_timed_to_are_not_pinned():
+def test_unpinned_staging_arrays_need_no_gpu():
     staged = CUDA.staging_arrays({"a": np.zeros((17, 1), np.float32)}, pinned=False)  # pinning would need a GPU
     assert (staged["a"].shape, staged["a"].dtype) == ((17, 1), np.float32)
 

@@ -42,7 +42,7 @@ def learning_curve(case, loss):
 
 
 def stream(case):
-    """Memory-bound; on a GPU with copies of the arrays that the kernel reads and writes. `read` returns a number."""
+    """Memory-bound; on a GPU with copies of the arrays that the kernel reads and writes. `read` counts as 8 MB out."""
     if case.variant != "cuda":
         return {"seconds": cost_of(case).bytes / THREAD_BANDWIDTH / case.threads}
     array_counts = {"read": (1, 0), "copy": (1, 1), "triad": (2, 1)}[case.sizes["kernel"]]

@@ -90,7 +90,7 @@ CAUSES = {
     | {"bandwidth": "0.094 percent of the bandwidth"}
     | {"half": "share of bandwidth: texttt cuda _ allowbreak symmetric 85 percent"},
     "gemv": {"hybrid": "whole product: 1.6 x", "travelling": "texttt scatter takes 86 percent"},
-    "dcgan": {"four": "the last layer 1.3", "home/float16": "link over kernels 2.3 x", "gpus/880": "steady: 2.0"},
+    "dcgan": {"four": "the last layer 1.3", "home/float16": "time link/kernels 2.3 x", "gpus/880": "steady: 2.0"},
 }
 
 

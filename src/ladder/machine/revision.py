@@ -5,9 +5,9 @@ unpacked inside another repository, the commit is unknown. Whether a file has ch
 content, not from git: an index may be locked, corrupt or set to overlook changes, and git's configuration may name
 another work tree, or a filter or a monitor that hides changes. `GIT_*` variables, which hooks set, have no effect.
 
-The sources are dirty if a file that may affect a measurement differs from the commit; results, documents, the paper and
-tests can't. They are also dirty if a file under `src` isn't in the commit, even one that git ignores: a new variant can
-be measured before `git add`. A sparse clone may lack files that no job depends on. What can't be determined counts as
+The sources are dirty if a file differs from the commit, except in the folders results, docs, paper and tests, which
+can't affect a measurement. They are also dirty if a file under `src` isn't in the commit, even one that git ignores: a
+new variant can be measured before `git add`. A sparse clone may lack files that no job depends on. What can't be determined counts as
 changed, so an unknown commit is always dirty.
 """
 
@@ -36,7 +36,7 @@ TREE_ENTRY = re.compile(r"\d{6} \w+ ([0-9a-f]+)\t(.+)", re.DOTALL)  # of git's l
 # Paths relative to the project's folder.
 THIS_FILE = "src/ladder/machine/revision.py"
 IRRELEVANT_PATHS = ("results", "docs", "paper", "tests")  # whose changes don't affect measurements
-RELEVANT_PATHS = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # on which jobs depend
+REQUIRED_PATHS = ("Snakefile", "config", "profiles", "pyproject.toml", "src", "workflow")  # of files that jobs need
 IGNORED_PATTERNS = ("__pycache__", "*.egg-info", ".*", "*~")  # patterns of names under `src` that no measurement reads
 
 
@@ -98,7 +98,7 @@ def differs(project: Path, path: str, digest: str) -> bool:
     try:
         return object_id(project / path, "sha1" if len(digest) == 40 else "sha256") != digest
     except (FileNotFoundError, NotADirectoryError):
-        return top in RELEVANT_PATHS
+        return top in REQUIRED_PATHS
     except OSError:
         return True
 
@@ -140,7 +140,7 @@ def for_jobs() -> tuple[dict[str, Any], dict[str, str]]:
 
 def state_of(project: Path) -> str:
     """A digest of the paths, inodes, sizes and times of the files that jobs depend on; "" if one can't be read."""
-    top_paths = [Path(project, name) for name in RELEVANT_PATHS]
+    top_paths = [Path(project, name) for name in REQUIRED_PATHS]
     paths = [top_path for top_path in top_paths if top_path.is_file()]
     for folder, folders, names in (step for top_path in top_paths for step in os.walk(top_path)):
         folders[:] = [name for name in folders if name != "__pycache__"]

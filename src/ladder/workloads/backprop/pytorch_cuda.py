@@ -32,6 +32,7 @@ def setup(
     """
     torch.backends.cuda.matmul.allow_tf32 = math == "tf32"
     layers = range(1, len(reference.widths(problem.sizes)))
+    # ranpat is the order of the patterns.
     data = [torch.from_dlpack(getattr(problem, name)) for name in ("images", "targets", "ranpat", "error")]
     weights, steps = (
         [torch.from_dlpack(getattr(problem, f"{name}{layer}")) for layer in layers] for name in ("w", "dw")

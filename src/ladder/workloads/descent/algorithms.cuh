@@ -1,5 +1,5 @@
-// The algorithms by number, as in `launch.py`, and the limit below which a divisor counts as 0. REAL and FLOAT64 are
-// macros.
+// The algorithms by number, as in `launch.py` (JACOBI: CG with Jacobi's preconditioner), and the limit below which a
+// divisor counts as 0. REAL and FLOAT64 are macros.
 #pragma once
 
 enum Algorithm { STEEPEST, CG, JACOBI };

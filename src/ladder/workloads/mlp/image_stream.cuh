@@ -91,9 +91,9 @@ struct ImageStream {
     end_copy();
   }
 
-  // Wait for a chunk. A step uses chunks 2 * chunks times, from use = 0; the first half is the forward pass. No copy
-  // is pending afterwards, so the caller may begin the next one, except at use = chunks, the second use of the last
-  // chunk, when both buffers are still needed.
+  // Wait for a chunk. A step makes 2 * `chunks` uses of chunks, which `use` counts; the first half is the forward pass.
+  // No copy is pending afterwards, so the caller may begin the next one, except at use = chunks, the second use of the
+  // last chunk, when both buffers are still needed.
   __device__ __forceinline__ Chunk wait(int step, int use) const {
     wait_for_copies();
     share_indices();

@@ -1,8 +1,8 @@
 """The implicit products on tensor cores with operands copied by the TMA, for compute capability 9.0.
 
 A block computes the four elements around each of 128 pixels, which it reads once for all 25 taps. One copy loads two
-rows of pixels of 8 `octets` images with their neighbours, another one a row of the filter for `bn` output channels;
-both load 128 bytes of channels. One thread, the producer, issues the copies and never waits for a product. A `cluster`
+rows of pixels of 8 × `octets` images with their neighbours, another one a row of the filter for `bn` output channels;
+both load 128 bytes of channels. One thread, the producer, issues the copies, ahead of the products. A `cluster`
 of blocks multicasts the copies of the filter. Channels are permuted among the columns of the products so that each lane
 stores neighbouring channels. The tensor cores limit the variant or, for few images, the launch latency. The tensor
 cores are idle while a tile is stored, a seventh of the time in TF32.
@@ -118,7 +118,7 @@ def layer(
         ("pack", partial(permute, problem.filter, columns[:k], permuted)),
         ("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), permuted, packed)),
     )
-    dtype, width = packed.dtype, packed.shape[-1]
+    dtype, width = packed.dtype, packed.shape[-1]  # channels, padded
     pixel_bytes, depth = width * dtype.itemsize, LINE // dtype.itemsize
 
     @cache
