@@ -7,8 +7,8 @@ another work tree, or a filter or a monitor that hides changes. `GIT_*` variable
 
 The sources are dirty if a file differs from the commit, except in the folders results, docs, paper and tests, which
 can't affect a measurement. They are also dirty if a file under `src` isn't in the commit, even one that git ignores: a
-new variant can be measured before `git add`. A sparse clone may lack files that no job depends on. What can't be determined counts as
-changed, so an unknown commit is always dirty.
+new variant can be measured before `git add`. A sparse clone may lack files that no job depends on. What can't be
+determined counts as changed, so an unknown commit is always dirty.
 """
 
 import functools
