@@ -228,6 +228,14 @@ def test_another_publication_changes_the_readme(tmp_path, monkeypatch, picture_d
         readme.update(before)
 
 
+def test_results_on_a_gpu_pool_the_machines_that_the_paper_pools():
+    assert readme.pooled_machines("amd-epyc-zen5-2c") == ["amd-epyc-zen5-2c"]
+    machines = readme.pooled_machines("nvidia-h200-x2")
+    assert {"nvidia-h200", "nvidia-h200-x2"} <= {*machines}
+    assert len(machines) == len({*machines})
+    assert "nvidia-h100-x2" not in machines
+
+
 def test_the_cases_that_are_compared_are_written_out():
     keys = matches_of(r"\b\w+/\w+/form=\S+", "docs/how-to/sweep.md")
     assert len(keys) == 2
