@@ -101,6 +101,16 @@ def kernel_macros(names, dynamic=0):
     return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
 
+def source_macro(folder, workload, variant, old="", new=""):
+    """The macro SOURCE for a copy of a variant's source in a folder, in which `new` replaces the only `old`."""
+    source = binaries.source_of(workload, variant)
+    text = source.read_text()
+    assert not old or text.count(old) == 1, f"{source.name} has {text.count(old)} of {old!r}"
+    copy = folder / source.name
+    copy.write_text(text.replace(old, new) if old else text)
+    return {"SOURCE": f'"{copy}"'}
+
+
 class Dim3(ctypes.Structure):
     """The sizes of a grid or a block in x, y and z, as `emulate` takes them."""
 

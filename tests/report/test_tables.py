@@ -137,6 +137,7 @@ def test_counters_are_told_by_case_without_kernels_that_take_little_time(tmp_pat
     [
         ("(anonymous namespace)::add(int)", "add"),
         ("void at::native::(anonymous namespace)::add<int>(int)", "at::native::add"),
+        ("(unknown)", "(unknown)"),
         ("k" * 31, "k" * 27 + "..."),
     ],
 )

@@ -8,7 +8,6 @@ import pytest
 
 import emulator
 from ladder import cuda
-from ladder.build import binaries
 from ladder.workloads.gemm import cuda_skinny
 
 pytestmark = [pytest.mark.xdist_group("emulated skinny"), emulator.needs_compiler]
@@ -39,9 +38,8 @@ def kernels(tmp_path_factory):
     @functools.cache
     def compile_kernels(dtype, short, unroll, old="", new=""):
         folder = tmp_path_factory.mktemp("skinny")
-        source = binaries.source_of("gemm", "cuda_skinny")
-        (folder / source.name).write_text(source.read_text().replace(old, new) if old else source.read_text())
-        macros = emulator.kernel_macros(KERNEL_NAMES, 100_000) | {"SOURCE": f'"{folder / source.name}"'}
+        macros = emulator.kernel_macros(KERNEL_NAMES, 100_000)
+        macros |= emulator.source_macro(folder, "gemm", "cuda_skinny", old, new)
         return emulator.Kernels(
             folder, "listed_kernels.cpp", "gemm", "cuda_skinny", dtype, macros, short=short, unroll=unroll
         )

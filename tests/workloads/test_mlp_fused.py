@@ -10,7 +10,6 @@ import pytest
 import emulator
 import mlp_epochs
 from ladder import cuda, devices
-from ladder.build import binaries
 from ladder.workloads.mlp import cuda_fused
 
 pytestmark = pytest.mark.xdist_group("mlp_fused")  # its kernels are compiled once
@@ -22,13 +21,9 @@ SHARED = 232448  # bytes of shared memory that a block can have on an H200
 def kernels(dtype, change=(), **tile):
     """The kernels for the CPU, compiled once per process after `change`, a (text, replacement) of the source."""
     with tempfile.TemporaryDirectory() as folder:
-        folder, source = Path(folder), binaries.source_of("mlp", "cuda_fused")
-        text = source.read_text()
-        if change:
-            assert text.count(change[0]) == 1, change[0]
-            text = text.replace(*change)
-        (folder / source.name).write_text(text)
-        macros = emulator.kernel_macros(NAMES, SHARED) | {"SOURCE": f'"{folder / source.name}"'}
+        folder = Path(folder)
+        macros = emulator.kernel_macros(NAMES, SHARED)
+        macros |= emulator.source_macro(folder, "mlp", "cuda_fused", *change)
         return emulator.Kernels(folder, "listed_kernels.cpp", "mlp", "cuda_fused", dtype, macros, **tile)
 
 

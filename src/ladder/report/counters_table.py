@@ -58,5 +58,5 @@ def short_name(kernel):
     kernel = re.sub(r"(\(anonymous namespace\)|<unnamed>)::", "", kernel)
     while kernel != (kernel := re.sub(r"<[^<>]*>", "", kernel)):
         pass
-    name = kernel.partition("(")[0].split()[-1]
+    name = (kernel.partition("(")[0].split() or [kernel])[-1]
     return name if len(name) <= MAX_CHARACTERS else f"{name[: MAX_CHARACTERS - 3]}..."
