@@ -28,7 +28,7 @@ SOURCES = {
     "larger gpu": Source("gpu", "mlp_deep_batches", images=1000, **DEEP | {"batch": 1000}),
     "small": Source("core", "mlp_threads", images=1000, **SMALL),
     "small gpu": Source("gpu", "mlp_gpu", images=60000, **SMALL),
-    **{f"epochs of {n}": Source("gpu", "mlp_persistent", **SMALL | {"batch": n}) for n in (100, 1000)},  # by batch
+    **{f"epochs of {n}": Source("gpu", "mlp_persistent", **SMALL | {"batch": n}) for n in (100, 1000)},
     "peers": Source("core", "mlp_peers", images=6000, **SMALL),
     "learning": Source("learner", "mlp_accuracy"),
 }
@@ -41,7 +41,8 @@ MACHINES = {
 }
 RELIEVES = dict.fromkeys(("interchanged", "cuda_mma", "cublas"), "instructions") | {"cuda_shared": "caches"}
 RELIEVES |= dict.fromkeys(("cuda_columns", "cuda_tiled"), "loads") | {"host": "cores", "cuda": "cores, launches"}
-RELIEVES |= dict.fromkeys(("tiled", "blas"), "caches, instructions")
+FEW_LAUNCHES = ("cuda_fused", "cuda_persistent")  # of kernels: forms of the training
+RELIEVES |= dict.fromkeys(("tiled", "blas"), "caches, instructions") | dict.fromkeys(FEW_LAUNCHES, "launches, traffic")
 TILES = {
     "cuda_naive": {"block": 16},
     "cuda_shared": {"block": 16},
@@ -52,7 +53,7 @@ TILES = {
 }
 ONE_THREAD, ALL_THREADS, GRAPH = {"threads": 1}, {"threads": MAX}, {"graph": "on"}
 EAGER, COMPILED = {"compiled": OFF}, {"compiled": "on"}  # of PyTorch
-EPOCHS = {"pytorch_cuda": GRAPH | COMPILED, "cuda_persistent": {}}  # each in one launch
+LABEL = "`compiled`, `graph`"  # of PyTorch's fastest form
 
 
 def line(variant, tuning, source, label="", idea=""):
@@ -80,20 +81,22 @@ LINES = {
     f"deep/blas/{PEAK}": on_host("blas", {"threads": PEAK}, "deep", "a batch on the CPU, products by OpenBLAS"),
     **{f"deep/{name}": on_gpu(name, "deep gpu", **GRAPH) for name in GPU_PRODUCTS},
     "deep/pytorch_cuda": line("pytorch_cuda", GRAPH | EAGER, "deep gpu", "`graph`"),
-    "deep/pytorch_cuda/compiled": line("pytorch_cuda", GRAPH | COMPILED, "deep gpu", "`compiled`, `graph`"),
+    "deep/pytorch_cuda/compiled": line("pytorch_cuda", GRAPH | COMPILED, "deep gpu", LABEL),
     **{f"copies/{key}": on_gpu(key, "deep gpu", "cuda_copies", memory="pageable") for key in ("cuda_shared", "cublas")},
     **{f"small/{name}": on_host(name, ONE_THREAD, "small") for name in ("openmp", "tiled", "blas")},
     **{f"small/{name}": on_gpu(name, "small gpu", **GRAPH) for name in ("cuda_shared", "cublas")},
-    **{f"{n}/{name}": line(name, EPOCHS[name], f"epochs of {n}") for n in (100, 1000) for name in EPOCHS},
+    **{f"{n}/pytorch_cuda": line("pytorch_cuda", GRAPH | COMPILED, f"epochs of {n}", LABEL) for n in (100, 1000)},
+    **{f"{n}/{name}": line(name, {}, f"epochs of {n}") for n in (100, 1000) for name in FEW_LAUNCHES},
     "peers/tiled": on_host("tiled", ALL_THREADS, "peers"),  # on the threads that peers were given
     "peers/numpy_loop": line("numpy_loop", ALL_THREADS, "peers"),
     "peers/pytorch": line("pytorch", ALL_THREADS | EAGER, "peers"),
     "peers/pytorch/compiled": line("pytorch", ALL_THREADS | COMPILED, "peers", "`compiled`"),
 }
-# The table of the ladder: products on each device, and trainings of the deep network in their best forms.
+# The table of the ladder: products on each device, and trainings of both networks in their best forms.
 DEEP_LINES = [key for key, entry in LINES.items() if key.startswith("deep/")]
 BEST_LINES = (f"deep/blas/{PEAK}", "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled")
-TABLE = (PRODUCTS, tuple(TILES), BEST_LINES)
+SMALL_LINES = ("small/cublas", *(f"100/{name}" for name in (*FEW_LAUNCHES, "pytorch_cuda")))
+TABLE = (PRODUCTS, tuple(TILES), BEST_LINES, SMALL_LINES)
 FIGURE = [*PRODUCTS, "c_openmp", *TILES, *DEEP_LINES]
 PANELS = {
     "A product on the host": ("products",),
