@@ -169,7 +169,7 @@ def test_an_array_that_does_not_fit_is_an_error():
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
-    spin = clock.spin()  # a kernel that takes this many ns
+    spin = clock.spin_kernel()  # a kernel that takes this many ns
     seconds = np.median([CUDA.stopwatch(lambda: spin((1,), (1,), (300_000,))) for _ in range(20)])
     assert 300e-6 <= seconds < 330e-6
     empty_run = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
@@ -423,7 +423,7 @@ def test_pages_are_locked_for_all_gpus_until_the_array_is_deleted(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_energy_of_a_run_is_that_of_a_busy_gpu():
-    spin = clock.spin()
+    spin = clock.spin_kernel()
     result = CUDA.energy(lambda: spin((1,), (1,), (10_000_000,)))
     if not result:
         pytest.skip("requires a GPU that counts its energy")

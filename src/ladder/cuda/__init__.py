@@ -49,18 +49,20 @@ def module(path: Path, is_cooperative: bool = False) -> Any:
     return load_cupy().RawModule(path=str(path), enable_cooperative_groups=is_cooperative)
 
 
-def blocks_at_once(kernel: Any, block: int, shared: int) -> int:
+def blocks_at_once(kernel: Any, block: int, shared_bytes: int) -> int:
     """The number of blocks of a kernel that the GPU can run at once.
 
-    `block` is the number of threads of a block, `shared` its dynamic shared memory in bytes. Raises LadderError if no
-    block fits.
+    `block` is the number of threads of a block, `shared_bytes` its dynamic shared memory in bytes. Raises LadderError
+    if no block fits.
     """
     driver = load_cupy().cuda.driver
-    kernel.max_dynamic_shared_size_bytes = shared
-    blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared) * multiprocessors()
+    kernel.max_dynamic_shared_size_bytes = shared_bytes
+    blocks = (
+        driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, block, shared_bytes) * multiprocessors()
+    )
     if not blocks:
         raise LadderError(
-            f"A block of {block} threads with {shared} bytes of shared memory does not fit on a multiprocessor."
+            f"A block of {block} threads with {shared_bytes} bytes of shared memory does not fit on a multiprocessor."
         )
     return blocks
 

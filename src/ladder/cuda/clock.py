@@ -15,7 +15,7 @@ from ladder.errors import LadderError
 
 # How long the spin kernel before a timed run takes: enough to hide a few launches, little compared with a sample.
 SPIN_NANOSECONDS = 100_000
-SPIN = r"""
+SPIN_SOURCE = r"""
 extern "C" __global__ void spin(long long nanoseconds) {
   long long start, now;
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
@@ -45,7 +45,7 @@ def time_between_events(run: Callable[[], object], spin_nanoseconds: int = SPIN_
     """
     cupy = load_cupy()
     start, end = cupy.cuda.Event(), cupy.cuda.Event()
-    spin()((1,), (1,), (spin_nanoseconds,))
+    spin_kernel()((1,), (1,), (spin_nanoseconds,))
     start.record()
     run()
     end.record()
@@ -98,6 +98,6 @@ def idle_overhead() -> float:
 
 
 @functools.cache
-def spin() -> Any:
+def spin_kernel() -> Any:
     """The kernel that spins for a number of nanoseconds."""
-    return load_cupy().RawKernel(SPIN, "spin")
+    return load_cupy().RawKernel(SPIN_SOURCE, "spin")

@@ -125,8 +125,8 @@ def products(
     arguments = ctypes.c_int(max_count), heuristics, ctypes.byref(count)
     call("cublasLtMatmulAlgoGetHeuristic", handle, operation, *layouts, preference, *arguments)
 
-    proposed = [heuristic.algorithm for heuristic in heuristics[: count.value] if not heuristic.state]
-    if not proposed:
+    algorithms = [heuristic.algorithm for heuristic in heuristics[: count.value] if not heuristic.state]
+    if not algorithms:
         shapes = ", ".join(str(array.shape) for array in (a, b, d))
         raise LadderError(f"cuBLASLt has no algorithm for a product of arrays {shapes} in {dtype.name}, math={math}.")
     alpha, beta = scalar_pointer(1, dtype), scalar_pointer(c is not None, dtype)
@@ -136,7 +136,7 @@ def products(
         operands = [argument for array, descriptor in pairs for argument in (pointer(array), descriptor)]
         scratch = pointer(workspace), ctypes.c_size_t(workspace.nbytes)
         stream = ctypes.c_void_p(gpus.load_cupy().cuda.get_current_stream().ptr)
-        scaled = alpha, *operands[:4], beta, *operands[4:]
-        call("cublasLtMatmul", handle, operation, *scaled, ctypes.byref(algorithm), *scratch, stream)
+        scaled_operands = alpha, *operands[:4], beta, *operands[4:]
+        call("cublasLtMatmul", handle, operation, *scaled_operands, ctypes.byref(algorithm), *scratch, stream)
 
-    return [functools.partial(run, algorithm) for algorithm in proposed]
+    return [functools.partial(run, algorithm) for algorithm in algorithms]

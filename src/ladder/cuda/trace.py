@@ -39,9 +39,9 @@ class Recorder:
 
     def record_host(self, lane: str, name: str, work: Callable[[], object]) -> None:
         """Call `work`, which runs on the host, and record when it starts and ends."""
-        begin = time.perf_counter() - self.start
+        start = time.perf_counter() - self.start
         work()
-        self.host_rows.append((self.prefix + lane, name, begin, time.perf_counter() - self.start))
+        self.host_rows.append((self.prefix + lane, name, start, time.perf_counter() - self.start))
 
     def rows(self) -> list[tuple[str, str, float, float]]:
         """Wait until all recorded work has ended; returns its rows (lane, name, start, end), times in seconds."""

@@ -97,8 +97,8 @@ class Mpi(Host):
 
     def launcher_hint(self) -> str:
         """A question that tells users what to check if a launcher's ranks never become ready."""
-        in_job = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
-        return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{in_job}?"
+        slurm_clause = ", and may it start ranks inside this Slurm job" if description.slurm() else ""
+        return f"does the launcher, the key `mpi`, belong to the MPI that mpi4py loads{slurm_clause}?"
 
     def environment(self, threads: int, overrides: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
         """The variables of a process, and those of launchers.
@@ -267,10 +267,10 @@ def communicator() -> Any:
 def share_of_cpus(ranks: Sequence[tuple[str, list[int]]], rank: int) -> list[int]:
     """A rank's fair share, perhaps empty, of the CPUs that ranks of its node may use; `ranks` are (node, CPUs)."""
     ranks_by_cpu: dict[int, list[int]] = {}
-    for user, (node, cpus) in enumerate(ranks):  # the number of a rank that may use these CPUs
+    for other_rank, (node, cpus) in enumerate(ranks):  # the number of a rank that may use these CPUs
         if node == ranks[rank][0]:
             for cpu in cpus:
-                ranks_by_cpu.setdefault(cpu, []).append(user)
+                ranks_by_cpu.setdefault(cpu, []).append(other_rank)
     return [cpu for i, cpu in enumerate(sorted(ranks_by_cpu)) if ranks_by_cpu[cpu][i % len(ranks_by_cpu[cpu])] == rank]
 
 

@@ -23,12 +23,12 @@ READ_ERRORS = (
 )
 
 
-def read(path: Path | str, what: str) -> dict[str, np.ndarray]:
-    """The arrays in a file, by name. Raises LadderError if it can't be read; `what` says what it should be."""
+def read(path: Path | str, description: str) -> dict[str, np.ndarray]:
+    """The arrays in a file, by name. Raises LadderError if it can't be read; `description` says what it should be."""
     try:
         with np.load(path) as file:
             return {name: file[name] for name in file.files}
     except OSError as error:
         raise LadderError(f"{path} can't be read: {error.strerror or error}.") from None
     except READ_ERRORS as error:
-        raise LadderError(f"{path} isn't {what}, or is broken: {error}. Delete and rebuild it.") from None
+        raise LadderError(f"{path} isn't {description}, or is broken: {error}. Delete and rebuild it.") from None

@@ -23,10 +23,10 @@ def require_plausible(case, results, cost, ceilings):
     if case.cache == "cold" and limits["bandwidth"]:
         # Each GPU has its own memory, and each rank may have a node of its own.
         floors["memory traffic"] = (cost.bytes / max(gpus, case.ranks) - limits["cache_bytes"]) / limits["bandwidth"]
-    for what, floor in floors.items():
+    for resource, floor in floors.items():
         if fastest < floor / ceilings["margin"]:
             raise LadderError(
-                f"A sample of {fastest:.3g} s is impossible: by the ceilings measured on this machine the {what} "
+                f"A sample of {fastest:.3g} s is impossible: by the ceilings measured on this machine the {resource} "
                 f"alone takes {floor:.3g} s. Look for work that is skipped, for too much work in {cost_of(case)}, or "
                 "measure the ceilings again."
             )

@@ -107,13 +107,13 @@ def save(path, case, state):
 
 def load(path, case):
     """The State that `save` wrote for this case. Raises LadderError for a broken file or the state of another case."""
-    what = "a training written by `train --save`"
-    arrays = archives.read(path, what)
+    description = "a training written by `train --save`"
+    arrays = archives.read(path, description)
     try:
         header = json.loads(str(arrays.pop("training")))
         epochs = header.pop("epochs")
     except archives.READ_ERRORS as error:
-        raise LadderError(f"{path} isn't {what}, or is broken: {error}.") from None
+        raise LadderError(f"{path} isn't {description}, or is broken: {error}.") from None
     require_same_training(path, header, training_identity(case))
     require_arrays(path, arrays, case)
     if not isinstance(epochs, int) or not 1 <= epochs < case.sizes["epochs"]:

@@ -152,11 +152,11 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     steps, last_fill = Steps([]), (None, [])  # the last written round, and the names of its written inputs
     is_compared = not workload.STATEFUL and sum(array.nbytes for array in inputs.values()) <= MAX_COMPARED_BYTES
     # The inputs as they were at the beginning of the round, to see whether a run changes them; empty if not compared.
-    intact = staged if is_compared and staged is not inputs else {}
+    original_inputs = staged if is_compared and staged is not inputs else {}
 
     def begin_round(round):
         """Write the inputs of a round, and prepare its run."""
-        nonlocal last_fill, intact
+        nonlocal last_fill, original_inputs
         if problem.inputs:
             # Staged arrays are filled once per round, unless they are the inputs themselves, which a run may change.
             if last_fill[0] != round or staged is inputs:
@@ -164,7 +164,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
                 declarations.require_filled_names(last_fill[1], staged)
             device.upload(staged, {name: inputs[name] for name in last_fill[1]})
             if is_compared and staged is inputs:
-                intact = {name: array.copy() for name, array in inputs.items()}
+                original_inputs = {name: array.copy() for name, array in inputs.items()}
         if workload.GENERATED:
             workload.generate(problem, round)
         chain_steps(steps.prepare)()
@@ -191,7 +191,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
 
     def changed_input():
         """A sentence on an input that differs from what was written at the beginning of the round; else empty."""
-        for name, array in intact.items():
+        for name, array in original_inputs.items():
             if not np.array_equal(array, device.to_host(inputs[name]), equal_nan=True):
                 return CHANGED_INPUT.format(name)
         return ""

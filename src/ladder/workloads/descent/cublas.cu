@@ -5,7 +5,7 @@
 //
 // Launch: `begin_vectors` any grid along x, `divide_by_diagonal` at least n threads along x, the others one thread. No
 // dynamic shared memory.
-constexpr REAL TINY = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the smallest normal number
+constexpr REAL SMALLEST_NORMAL = FLOAT64 ? 2.2250738585072014e-308 : 1.17549435e-38;  // the smallest normal number
 
 struct Scalars {
   REAL one;
@@ -50,7 +50,7 @@ extern "C" __global__ void begin_scalars(Scalars *scalars, const REAL *rz, REAL 
 extern "C" __global__ void step_length(Scalars *scalars, const REAL *history, const long long *steps,
                                        long long iterations, double tolerance) {
   const bool is_active = has_next_step(scalars->previous_rr, history, steps[0], iterations, tolerance);
-  scalars->alpha = is_active ? scalars->previous_rz / max(scalars->pq, TINY) : REAL(0);
+  scalars->alpha = is_active ? scalars->previous_rz / max(scalars->pq, SMALLEST_NORMAL) : REAL(0);
   scalars->minus_alpha = -scalars->alpha;
 }
 
@@ -59,7 +59,7 @@ extern "C" __global__ void step_length(Scalars *scalars, const REAL *history, co
 extern "C" __global__ void update_scalars(Scalars *scalars, const REAL *rz, REAL *history, long long *steps,
                                           long long iterations, double tolerance) {
   const bool is_active = has_next_step(scalars->previous_rr, history, steps[0], iterations, tolerance);
-  scalars->beta = is_active ? *rz / max(scalars->previous_rz, TINY) : REAL(0);
+  scalars->beta = is_active ? *rz / max(scalars->previous_rz, SMALLEST_NORMAL) : REAL(0);
   if (!is_active) return;
   history[++steps[0]] = scalars->previous_rr = scalars->rr;
   scalars->previous_rz = *rz;

@@ -89,7 +89,7 @@ def bound_calls(problem, product):
         dots.append(dot(r, z, "rz"))
         precondition.append(bound_kernel("divide_by_diagonal", problem.matrix, r, z, np.int64(n), threads=n))
     arrays = problem.matrix, problem.b, x, r, z, p, problem.history, problem.steps
-    progress = problem.history, problem.steps, iterations, tolerance
+    stop_arguments = problem.history, problem.steps, iterations, tolerance
     start = [
         bound_kernel("begin_vectors", *arrays, np.int64(n), iterations, np.int32(is_preconditioned), threads=n),
         *dots,
@@ -98,12 +98,12 @@ def bound_calls(problem, product):
     iteration = [
         product(problem.matrix, p, q),
         dot(p, q, "pq"),
-        bound_kernel("step_length", scalars, *progress),
+        bound_kernel("step_length", scalars, *stop_arguments),
         axpy("alpha", p, x),
         axpy("minus_alpha", q, r),
         *precondition,
         *dots,
-        bound_kernel("update_scalars", scalars, rz, *progress),
+        bound_kernel("update_scalars", scalars, rz, *stop_arguments),
     ]
     if p is not z:
         iteration += [bound_blas("scal", scalar_views["beta"], p, INCREMENT), axpy("one", z, p)]

@@ -8,7 +8,7 @@
 //
 // Step s waits for phase s / 2 of mbarrier s % 2, which ends when all warps of the cluster have stored their elements.
 //
-// Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), n at most LENGTH.
+// Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), n at most VECTOR_LENGTH.
 //
 // Launch: grid BLOCKS, one cluster, block BLOCK, no dynamic shared memory.
 #include "warp.cuh"
@@ -21,19 +21,19 @@ extern "C" __global__ void solve() {}  // cuda_cluster.py refuses such GPUs
 #include "ptx/mbarrier.cuh"
 #include "ptx/shared_address.cuh"
 
-constexpr int ROWS_PER_WARP = (LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);  // rows of A per warp
+constexpr int ROWS_PER_WARP = (VECTOR_LENGTH + BLOCKS * WARPS - 1) / (BLOCKS * WARPS);  // rows of A per warp
 static_assert(BLOCKS <= 16 && BLOCKS <= WARP, "a cluster has at most 16 blocks");
 
 // Store values (COUNT) asynchronously in another block's shared memory, and complete their bytes at an mbarrier of that
 // block. `address` and `mbarrier` are addresses as map_shared_rank() returns them.
 template <int COUNT>
 __device__ __forceinline__ void store_values(unsigned address, unsigned mbarrier, const REAL (&values)[COUNT]) {
-  if constexpr (COUNT % WIDTH == 0) {
+  if constexpr (COUNT % ELEMENTS_PER_ACCESS == 0) {
 #pragma unroll
-    for (int start = 0; start < COUNT; start += WIDTH) {
+    for (int start = 0; start < COUNT; start += ELEMENTS_PER_ACCESS) {
       int4 bits;
 #pragma unroll
-      for (int k = 0; k < WIDTH; ++k) reinterpret_cast<REAL *>(&bits)[k] = values[start + k];
+      for (int k = 0; k < ELEMENTS_PER_ACCESS; ++k) reinterpret_cast<REAL *>(&bits)[k] = values[start + k];
       store_async(address + start * (unsigned)sizeof(REAL), bits, mbarrier);
     }
   } else {
@@ -42,24 +42,24 @@ __device__ __forceinline__ void store_values(unsigned address, unsigned mbarrier
   }
 }
 
-// The exchange of q through the cluster's shared memory: products (2, LENGTH) holds the q of the last two steps. A warp
-// overwrites the q of the step before last, which no warp still reads, since every warp stores its part of a q only
-// after it has read the previous q.
+// The exchange of q through the cluster's shared memory: q_buffers (2, VECTOR_LENGTH) holds the q of the last two
+// steps. A warp overwrites the q of the step before last, which no warp still reads, since every warp stores its part
+// of a q only after it has read the previous q.
 struct ClusterExchange {
-  REAL (*products)[LENGTH];
+  REAL (*q_buffers)[VECTOR_LENGTH];
   Mbarrier *mbarriers;
   int n;
   bool is_sender;  // lane l sends to block l, if that block has rows
-  // Addresses in that block: of this warp's part of products[0], and of mbarriers[0].
-  unsigned products_address, mbarrier_address;
+  // Addresses in that block: of this warp's part of q_buffers[0], and of mbarriers[0].
+  unsigned q_address, mbarrier_address;
 
-  __device__ __forceinline__ ClusterExchange(REAL (*products)[LENGTH], Mbarrier *mbarriers, int n)
-      : products(products), mbarriers(mbarriers), n(n) {
+  __device__ __forceinline__ ClusterExchange(REAL (*q_buffers)[VECTOR_LENGTH], Mbarrier *mbarriers, int n)
+      : q_buffers(q_buffers), mbarriers(mbarriers), n(n) {
     const int lane = threadIdx.x % WARP, rank = lane % BLOCKS;
     is_sender = lane < (n + ROWS_PER_WARP * WARPS - 1) / (ROWS_PER_WARP * WARPS);
-    products_address = map_shared_rank(shared_address(products[0] + first_row<ROWS_PER_WARP>()), rank);
+    q_address = map_shared_rank(shared_address(q_buffers[0] + first_row<ROWS_PER_WARP>()), rank);
     mbarrier_address = map_shared_rank(shared_address(mbarriers), rank);
-    for (int i = threadIdx.x; i < LENGTH; i += BLOCK) products[0][i] = products[1][i] = 0;
+    for (int i = threadIdx.x; i < VECTOR_LENGTH; i += BLOCK) q_buffers[0][i] = q_buffers[1][i] = 0;
     if (threadIdx.x == 0)
       for (int i = 0; i < 2; ++i) mbarriers[i].init(1), publish_mbarriers();
   }
@@ -76,13 +76,13 @@ struct ClusterExchange {
   __device__ __forceinline__ void send(int step, const REAL (&sums)[ROWS_PER_WARP]) const {
     if (!is_sender) return;
     const unsigned buffer = step & 1;
-    store_values(products_address + buffer * (unsigned)sizeof(products[0]),
+    store_values(q_address + buffer * (unsigned)sizeof(q_buffers[0]),
                  mbarrier_address + buffer * (unsigned)sizeof(Mbarrier), sums);
   }
 
   __device__ __forceinline__ const REAL *receive(int step) const {
     mbarriers[step & 1].wait<Scope::cluster>(step / 2);
-    return products[step & 1];
+    return q_buffers[step & 1];
   }
 
   __device__ __forceinline__ void leave() const { cluster_barrier(); }  // no block exits while others may store to it
@@ -92,9 +92,9 @@ struct ClusterExchange {
 extern "C" __global__ void __cluster_dims__(BLOCKS, 1, 1) __launch_bounds__(BLOCK, 1)
     solve(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps, int n, int iterations,
           int algorithm, REAL tolerance) {
-  __shared__ alignas(16) REAL products[2][LENGTH];
+  __shared__ alignas(16) REAL q_buffers[2][VECTOR_LENGTH];
   __shared__ Mbarrier mbarriers[2];
-  ClusterExchange exchange(products, mbarriers, n);
+  ClusterExchange exchange(q_buffers, mbarriers, n);
   solve_by<ROWS_PER_WARP>(algorithm, {matrix, b, x, history, steps, n, iterations, tolerance}, exchange);
 }
 #endif

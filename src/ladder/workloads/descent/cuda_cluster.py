@@ -36,5 +36,5 @@ def setup(problem: Problem, *, blocks: int = 16, block: int = 256, columns: int 
         raise LadderError(f"n={n} of descent/cuda_cluster is beyond 32 x columns={columns}: raise columns.")
     kernel = cuda.kernel("descent", "cuda_cluster", "solve", dtype.name, blocks=blocks, block=block, columns=columns)
     load_cupy().cuda.driver.funcSetAttribute(kernel.kernel.ptr, NON_PORTABLE, 1)
-    arguments = (*launch.problem_arrays(problem), np.int32(n), *launch.limits(problem))
+    arguments = (*launch.problem_arrays(problem), np.int32(n), *launch.solve_parameters(problem))
     return partial(kernel, (blocks,), (block,), arguments)

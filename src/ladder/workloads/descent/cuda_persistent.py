@@ -41,7 +41,7 @@ TILES = {
 }
 LIMITS = {"algorithm": ("steepest", "cg", "jacobi")}
 WARP = 32
-# The largest n at which all vectors fit in a block's registers: its threads times `ELEMENTS` of the source.
+# The largest n at which all vectors fit in a block's registers: its threads times `ELEMENTS_PER_THREAD` of the source.
 MAX_N = {"float32": 3072, "float64": 2048}
 
 
@@ -83,7 +83,12 @@ def launch_in_registers(problem, **tiling):
             "them at 0."
         )
     blocks = -(-n // (tiling["block"] // WARP * tiling["rows"]))
-    leading_arguments = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
+    leading_arguments = (
+        *launch.problem_arrays(problem),
+        flagged_slots(n, dtype),
+        np.int32(n),
+        *launch.solve_parameters(problem),
+    )
     return make_launch(dtype, "solve_in_registers", blocks, tiling, (*leading_arguments, counters()))
 
 
@@ -92,8 +97,13 @@ def launch_by_shares(problem, blocks, recompute, **tiling):
     n, dtype = problem.sizes["n"], problem.x.dtype
     tiles = [{name: tile[name] for name in tiling} for tile in TILES[dtype.name][-2:]]
     shares = launch.make_shares(problem, tiles, blocks, **tiling)
-    if n <= MAX_N[dtype.name] and shares.team == WARP and shares.resident_bytes() <= launch.shared_memory():
-        leading_arguments = *launch.problem_arrays(problem), mailboxes(n, dtype), np.int32(n), *launch.limits(problem)
+    if n <= MAX_N[dtype.name] and shares.team == WARP and shares.resident_bytes() <= launch.max_shared_bytes():
+        leading_arguments = (
+            *launch.problem_arrays(problem),
+            flagged_slots(n, dtype),
+            np.int32(n),
+            *launch.solve_parameters(problem),
+        )
         arguments = *leading_arguments, np.int32(shares.stride), np.int32(recompute), counters()
         return make_launch(dtype, "solve_resident", shares.blocks, shares.tiling(), arguments, shares.resident_bytes())
     leading_arguments = launch.arguments(problem, shares.blocks)
@@ -101,7 +111,7 @@ def launch_by_shares(problem, blocks, recompute, **tiling):
     return make_launch(dtype, "solve", shares.blocks, shares.tiling(), arguments, shares.staged_bytes())
 
 
-def mailboxes(n, dtype):
+def flagged_slots(n, dtype):
     """Two buffers for the flagged elements of a vector (see `grid.cuh`), in words of 8 bytes."""
     return load_cupy().zeros(2 * n * dtype.itemsize // 4, np.uint64)
 
@@ -111,13 +121,13 @@ def counters():
     return load_cupy().zeros(2, np.uint32)
 
 
-def make_launch(dtype, name, blocks, tiling, arguments, shared=0):
+def make_launch(dtype, name, blocks, tiling, arguments, shared_bytes=0):
     """The cooperative launch of a kernel. Raises LadderError if the GPU can't run the blocks at once."""
     kernel = cuda.kernel("descent", "cuda_persistent", name, dtype.name, is_cooperative=True, **tiling)
-    max_blocks = cuda.blocks_at_once(kernel, tiling["block"], shared)
+    max_blocks = cuda.blocks_at_once(kernel, tiling["block"], shared_bytes)
     if blocks > max_blocks:
         raise LadderError(
             f"blocks={blocks} of descent/cuda_persistent is too large a grid for a cooperative launch: the GPU runs "
             f"{max_blocks} such blocks at once. Ask for fewer, or for none."
         )
-    return partial(kernel, (blocks,), (tiling["block"],), arguments, shared_mem=shared)
+    return partial(kernel, (blocks,), (tiling["block"],), arguments, shared_mem=shared_bytes)

@@ -24,12 +24,12 @@ def setup(problem: Problem, *, block: int = 256) -> Run:
     """The timed solve, in tiles of `block` x `block` elements."""
     n, dtype = problem.sizes["n"], problem.x.dtype
     kernel = cuda.kernel("descent", "cuda_symmetric", "solve", dtype.name, is_cooperative=True, block=block)
-    shared = 2 * (block // 32) * block * dtype.itemsize
+    shared_bytes = 2 * (block // 32) * block * dtype.itemsize
     tiles_across = -(-n // block)
-    blocks = min(cuda.blocks_at_once(kernel, block, shared), tiles_across * (tiles_across + 1) // 2)
+    blocks = min(cuda.blocks_at_once(kernel, block, shared_bytes), tiles_across * (tiles_across + 1) // 2)
     lengths = (n, n, tiles_across * n, 4 * blocks)
     workspace = (problem.device.empty((length,), dtype) for length in lengths)
     counters = load_cupy().zeros(2, np.uint32)
-    # `launch.limits` are the number of iterations, the algorithm and the tolerance.
-    arguments = (*launch.problem_arrays(problem), *workspace, np.int64(n), *launch.limits(problem), counters)
-    return partial(kernel, (blocks,), (block,), arguments, shared_mem=shared)
+    # `launch.solve_parameters` are the number of iterations, the algorithm and the tolerance.
+    arguments = (*launch.problem_arrays(problem), *workspace, np.int64(n), *launch.solve_parameters(problem), counters)
+    return partial(kernel, (blocks,), (block,), arguments, shared_mem=shared_bytes)

@@ -10,7 +10,7 @@ from ladder.cuda.gpus import load_cupy
 
 ALGORITHMS = ("steepest", "cg", "jacobi")
 ACCESS_BYTES = 16  # of the widest load
-SCRATCH = 64  # elements of a block's shared memory for reductions
+SCRATCH_ELEMENTS = 64  # elements of a block's shared memory for reductions
 # For a larger n, several warps share a row.
 MAX_SMALL_N = 3072
 
@@ -23,10 +23,10 @@ def make_shares(problem, tiles, blocks=0, **tiling):
     """
     n = problem.sizes["n"]
     (tiling,) = binaries.tiling_or((tiles[n > MAX_SMALL_N],), **tiling)
-    return Shares(n, problem.x.dtype.itemsize, blocks or max_blocks(n, tiling), **tiling)
+    return Shares(n, problem.x.dtype.itemsize, blocks or default_blocks(n, tiling), **tiling)
 
 
-def shared_memory():
+def max_shared_bytes():
     """The maximum bytes of shared memory per block."""
     return load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
 
@@ -64,18 +64,18 @@ class Shares:
 
     def fixed_elements(self):
         """The elements of shared memory without the staged part of a vector."""
-        return self.max_rows * (1 + self.team // 32) + SCRATCH
+        return self.max_rows * (1 + self.team // 32) + SCRATCH_ELEMENTS
 
     def resident_bytes(self):
         """The bytes of shared memory for the largest share of A and a whole vector."""
-        return ((self.max_rows + 1) * self.stride + SCRATCH) * self.itemsize
+        return ((self.max_rows + 1) * self.stride + SCRATCH_ELEMENTS) * self.itemsize
 
     def staged_columns(self):
         """The elements of a vector that are staged at once: all, or those of one of several equal parts.
 
         A part is a multiple of the elements that a team multiplies at once.
         """
-        capacity = shared_memory() // self.itemsize - self.fixed_elements()
+        capacity = max_shared_bytes() // self.itemsize - self.fixed_elements()
         if self.stride <= capacity:
             return self.stride
         step = self.team * self.unroll * ACCESS_BYTES // self.itemsize
@@ -87,7 +87,7 @@ class Shares:
         return (self.staged_columns() + self.fixed_elements()) * self.itemsize
 
 
-def max_blocks(n, tiling):
+def default_blocks(n, tiling):
     """The number of blocks that compute all rows in one pass of their teams, but at most one per multiprocessor."""
     teams = tiling["block"] // tiling["team"]
     return min(cuda.multiprocessors(), -(-n // (teams * tiling["rows"])))
@@ -98,7 +98,7 @@ def arguments(problem, blocks):
     sizes, empty = problem.sizes, problem.device.empty
     n, dtype = sizes["n"], problem.x.dtype
     workspace = (empty((6 * n + 2 * blocks,), dtype), empty((n,), dtype), empty((sizes["iterations"] + 1,), dtype))
-    return (*problem_arrays(problem), *workspace, np.int32(n), *limits(problem))
+    return (*problem_arrays(problem), *workspace, np.int32(n), *solve_parameters(problem))
 
 
 def problem_arrays(problem):
@@ -106,7 +106,7 @@ def problem_arrays(problem):
     return problem.matrix, problem.b, problem.x, problem.history, problem.steps
 
 
-def limits(problem):
+def solve_parameters(problem):
     """The number of iterations, the algorithm and the tolerance, as arguments of kernels."""
     sizes = problem.sizes
     tolerance = problem.x.dtype.type(sizes["tolerance"])

@@ -16,12 +16,15 @@
 #include "warp.cuh"
 
 constexpr int WARPS = BLOCK / WARP;
-constexpr int WIDTH = 16 / sizeof(REAL);  // elements of a 16-byte access
-constexpr int LENGTH = WARP * COLUMNS;    // elements of a vector, zeros beyond n
-static_assert(COLUMNS % WIDTH == 0, "columns must be whole accesses of 16 bytes: a multiple of 4, or of 2 in float64");
+constexpr int ELEMENTS_PER_ACCESS = 16 / sizeof(REAL);  // elements of a 16-byte access
+constexpr int VECTOR_LENGTH = WARP * COLUMNS;           // elements of a vector, zeros beyond n
+static_assert(COLUMNS % ELEMENTS_PER_ACCESS == 0,
+              "columns must be whole accesses of 16 bytes: a multiple of 4, or of 2 in float64");
 
 // The index in a vector of this lane's element k.
-__device__ __forceinline__ int column_of(int k) { return (k / WIDTH * WARP + threadIdx.x % WARP) * WIDTH + k % WIDTH; }
+__device__ __forceinline__ int column_of(int k) {
+  return (k / ELEMENTS_PER_ACCESS * WARP + threadIdx.x % WARP) * ELEMENTS_PER_ACCESS + k % ELEMENTS_PER_ACCESS;
+}
 
 // The first row of this warp.
 template <int ROWS_PER_WARP>
@@ -32,25 +35,25 @@ __device__ __forceinline__ int first_row() {
 // This lane's part of the dot product of two vectors, whose elements in this lane are u and v (COLUMNS). The partial
 // sums make consecutive additions independent.
 __device__ __forceinline__ REAL partial_dot(const REAL *u, const REAL *v) {
-  constexpr int PARTS = FLOAT64 ? 1 : 4;
-  REAL sums[PARTS] = {}, sum = 0;
+  constexpr int PARTIAL_SUMS = FLOAT64 ? 1 : 4;
+  REAL sums[PARTIAL_SUMS] = {}, sum = 0;
 #pragma unroll
-  for (int k = 0; k < COLUMNS; ++k) sums[k % PARTS] += u[k] * v[k];
+  for (int k = 0; k < COLUMNS; ++k) sums[k % PARTIAL_SUMS] += u[k] * v[k];
 #pragma unroll
-  for (int k = 0; k < PARTS; ++k) sum += sums[k];
+  for (int k = 0; k < PARTIAL_SUMS; ++k) sum += sums[k];
   return sum;
 }
 
-// Call function(k, value) for each of this lane's elements of vector (LENGTH) in shared memory, where k is the index in
-// the lane. In float64 the values are reloaded every time, since too few registers are left to hold them.
+// Call function(k, value) for each of this lane's elements of vector (VECTOR_LENGTH) in shared memory, where k is the
+// index in the lane. In float64 the values are reloaded every time, since too few registers are left to hold them.
 template <typename Function>
 __device__ __forceinline__ void for_each_element(const REAL *vector, Function function) {
   if constexpr (FLOAT64) compiler_fence();
 #pragma unroll
-  for (int k = 0; k < COLUMNS; k += WIDTH) {
+  for (int k = 0; k < COLUMNS; k += ELEMENTS_PER_ACCESS) {
     const int4 bits = *reinterpret_cast<const int4 *>(vector + column_of(k));
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) function(k + w, reinterpret_cast<const REAL *>(&bits)[w]);
+    for (int w = 0; w < ELEMENTS_PER_ACCESS; ++w) function(k + w, reinterpret_cast<const REAL *>(&bits)[w]);
   }
 }
 
@@ -66,11 +69,11 @@ struct Problem {
 // The solve. The algorithm is a template parameter, so that a step doesn't branch on it.
 template <Algorithm algorithm, int ROWS_PER_WARP, typename Exchange>
 __device__ __forceinline__ void solve_by(const Problem &problem, Exchange &exchange) {
-  __shared__ alignas(16) REAL inverse_diagonal[LENGTH];
+  __shared__ alignas(16) REAL inverse_diagonal[VECTOR_LENGTH];
   const int n = problem.n, lane = threadIdx.x % WARP, top = first_row<ROWS_PER_WARP>();
   const bool is_first_warp = blockIdx.x == 0 && threadIdx.x < WARP;
 
-  for (int i = threadIdx.x; i < LENGTH; i += BLOCK)
+  for (int i = threadIdx.x; i < VECTOR_LENGTH; i += BLOCK)
     inverse_diagonal[i] = algorithm == JACOBI && i < n ? 1 / problem.matrix[(long long)i * (n + 1)] : REAL(1);
   REAL a[ROWS_PER_WARP][COLUMNS], r[COLUMNS], p[COLUMNS], x[COLUMNS] = {};
 #pragma unroll
@@ -114,15 +117,15 @@ __device__ __forceinline__ void solve_by(const Problem &problem, Exchange &excha
     }
     if (is_done) break;
     exchange.send(step, sums);
-    const REAL *products = exchange.receive(step);
-    REAL parts[WIDTH] = {}, pq = 0;
-    for_each_element(products, [&](int k, REAL q) { parts[k % WIDTH] += p[k] * q; });
+    const REAL *q_elements = exchange.receive(step);
+    REAL partial_pq[ELEMENTS_PER_ACCESS] = {}, pq = 0;
+    for_each_element(q_elements, [&](int k, REAL q) { partial_pq[k % ELEMENTS_PER_ACCESS] += p[k] * q; });
 #pragma unroll
-    for (int w = 0; w < WIDTH; ++w) pq += parts[w];
+    for (int w = 0; w < ELEMENTS_PER_ACCESS; ++w) pq += partial_pq[w];
     pq = sum_of_warp(pq);
     const REAL alpha = pq > SMALLEST_NORMAL ? rz / pq : REAL(0);
     previous_rz = rz;
-    for_each_element(products, [&](int k, REAL q) { r[k] -= alpha * q; });
+    for_each_element(q_elements, [&](int k, REAL q) { r[k] -= alpha * q; });
     if (is_first_warp)
 #pragma unroll
       for (int k = 0; k < COLUMNS; ++k) x[k] += alpha * p[k];

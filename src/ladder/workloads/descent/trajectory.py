@@ -40,11 +40,11 @@ class Solve:
 class ExactArithmetic:
     """The arithmetic of a solve in float64: products with A, dot products, and the rounding of a computed vector.
 
-    `unit` is the unit roundoff of the results that are compared with this solve.
+    `roundoff` is the unit roundoff of the results that are compared with this solve.
     """
 
-    def __init__(self, equations, unit):
-        self.system, self.unit = equations, unit
+    def __init__(self, equations, roundoff):
+        self.system, self.roundoff = equations, roundoff
 
     def product(self, v):
         return self.system.product(v)
@@ -57,19 +57,19 @@ class ExactArithmetic:
 
 
 class NoisyArithmetic(ExactArithmetic):
-    """An arithmetic with errors of the size of `unit` wherever a variant rounds.
+    """An arithmetic with errors of the size of `roundoff` wherever a variant rounds.
 
     The errors of A's eigenvalues are the same in all products.
     """
 
-    def __init__(self, equations, unit, seed):
-        super().__init__(equations, unit)
+    def __init__(self, equations, roundoff, seed):
+        super().__init__(equations, roundoff)
         self.generator = np.random.default_rng(seed)
         self.eigenvalues = equations.eigenvalues + self.draw(len(equations.eigenvalues)) * equations.eigenvalues.max()
 
     def draw(self, count=None):
-        """A random number between minus and plus `unit`, or an array of `count` of them."""
-        return self.unit * self.generator.uniform(-1, 1, count)
+        """A random number between minus and plus `roundoff`, or an array of `count` of them."""
+        return self.roundoff * self.generator.uniform(-1, 1, count)
 
     def product(self, v):
         """A v with errors of u |row| |v|: those of sums of n products with random signs, even in sequential order.
@@ -99,13 +99,16 @@ def solve(equations, algorithm, iterations, tolerance, arithmetic, is_recomputed
     x, r = result.x, b
     p = z = precondition(r)
     rz = arithmetic.dot(r, z)
-    stop = (STOP_FACTOR * max(tolerance, arithmetic.unit)) ** 2 * (b @ b)
+    limit = (STOP_FACTOR * max(tolerance, arithmetic.roundoff)) ** 2 * (b @ b)
     for step in range(iterations + 1):
         result.history.append(arithmetic.dot(r, r) if diagonal is not None else rz)
         result.gap.append(float(np.linalg.norm(b - equations.product(x) - r)))
-        if step == iterations or result.history[-1] <= stop:
+        if step == iterations or result.history[-1] <= limit:
             break
-        if is_recomputed and not (NOISE_FACTOR * result.gap[-1]) ** 2 < result.history[-1] < (b @ b) / arithmetic.unit:
+        if (
+            is_recomputed
+            and not (NOISE_FACTOR * result.gap[-1]) ** 2 < result.history[-1] < (b @ b) / arithmetic.roundoff
+        ):
             break
         q = arithmetic.product(p)
         if (pq := arithmetic.dot(p, q)) == 0:  # r.r is so tiny that the product underflows
@@ -136,11 +139,11 @@ class Reference:
 @functools.lru_cache(maxsize=4)
 def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype, seed, round):
     """The Reference of a case's round."""
-    equations, unit = system.make(n, kappa, start, scaling, dtype, seed, round), unit_roundoff(dtype)
+    equations, roundoff = system.make(n, kappa, start, scaling, dtype, seed, round), unit_roundoff(dtype)
     arguments = equations, algorithm, iterations, tolerance
-    exact = solve(*arguments, ExactArithmetic(equations, unit))
+    exact = solve(*arguments, ExactArithmetic(equations, roundoff))
     noisy_solves = [
-        solve(*arguments, NoisyArithmetic(equations, unit, seed), is_recomputed)
+        solve(*arguments, NoisyArithmetic(equations, roundoff, seed), is_recomputed)
         for seed, is_recomputed in itertools.product(SEEDS, (False, True))
     ]
     history, drift, gap = pad(exact.history, iterations), np.zeros(iterations + 1), np.zeros(iterations + 1)
@@ -150,10 +153,10 @@ def reference(n, kappa, iterations, tolerance, algorithm, start, scaling, dtype,
     # The relative drift is at least the rounding of one dot product, and never decreases; from 1 on, it counts as 1.
     relative_drift = np.divide(drift, history, out=np.zeros_like(drift), where=drift < history)
     relative_drift[(drift >= history) & (history > 0)] = 1
-    relative_drift = np.maximum.accumulate(np.maximum(relative_drift, unit * np.sqrt(n)))
+    relative_drift = np.maximum.accumulate(np.maximum(relative_drift, roundoff * np.sqrt(n)))
     drift = np.pad(np.maximum(drift, relative_drift * history), MAX_DELAY, mode="edge")
     drift = sliding_window_view(drift, 2 * MAX_DELAY + 1).max(axis=1)
-    scale = CONFIDENCE * (1 + unit_roundoff(np.float64) / unit)
+    scale = CONFIDENCE * (1 + unit_roundoff(np.float64) / roundoff)
     return Reference(history, scale * drift, scale * np.maximum.accumulate(gap))
 
 
