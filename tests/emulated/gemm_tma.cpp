@@ -1,6 +1,6 @@
 // The products of gemm/cuda_tma.cu on the CPU. For each, standard input has a Task and its a, b and c, and standard
 // output gets the result. With an argument, standard output instead gets lines of two offsets in bytes, the one that a
-// lane reads from and that of tile_offset(), in the order: contiguous along k, then not; eights, fours, lanes.
+// lane reads from and that of tile_offset(), in the order: contiguous along k, then not; row groups, depth groups, lanes.
 #include <cstdio>
 
 #include "product_operands.h"
@@ -39,7 +39,7 @@ static void solve(const Task &task) {
            task.split_tiles, partial);
   });
   if (task.split_tiles)
-    launch({unsigned(task.split_tiles), PAIRS / MULTIPLIERS, 1}, {MULTIPLIERS, 1, 1},
+    launch({unsigned(task.split_tiles), PAIRS / CONSUMER_THREADS, 1}, {CONSUMER_THREADS, 1, 1},
            [&] { add_parts(addends, out, m, n, k, task.split_tiles, partial, task.blocks); });
   product.write();
   delete[] partial;
@@ -49,12 +49,12 @@ template <bool along_k>
 static void print_offsets() {
   static REAL tile[64 * BK];
   for (size_t i = 0; i < 64 * BK; ++i) tile[i] = i * sizeof(REAL);  // each element is its offset
-  for (int eights = 0; eights < 4; ++eights)
-    for (int fours = 0; fours < BK / 4; ++fours)
+  for (int row_group = 0; row_group < 4; ++row_group)
+    for (int depth_group = 0; depth_group < BK / 4; ++depth_group)
       for (int lane = 0; lane < 32; ++lane) {
         const int group = lane / 4, depth = lane_depth(lane % 4), first = tile_offset<along_k>(group, depth);
-        const int read = element<along_k>(reinterpret_cast<const char *>(tile), first, eights, fours);
-        std::printf("%d %d\n", read, tile_offset<along_k>(eights * 8 + group, depth ^ fours * 2));
+        const int read = element<along_k>(reinterpret_cast<const char *>(tile), first, row_group, depth_group);
+        std::printf("%d %d\n", read, tile_offset<along_k>(row_group * 8 + group, depth ^ depth_group * 2));
       }
 }
 

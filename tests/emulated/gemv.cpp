@@ -33,7 +33,7 @@ extern "C" void emulate_parts(const REAL *matrix, const REAL *x, REAL *partial, 
 #else
 extern "C" void emulate(const REAL *matrix, const REAL *x, REAL *y, REAL *transposed, int n, int m) {
 #ifdef TILE
-  launch({ceil_divide(n, TILE) * ceil_divide(m, TILE), 1, 1}, {TILE, STEP, 1},
+  launch({ceil_divide(n, TILE) * ceil_divide(m, TILE), 1, 1}, {TILE, BLOCK_ROWS, 1},
          [=] { transpose(matrix, transposed, n, m); });
   matrix = transposed;
 #endif

@@ -143,7 +143,7 @@ def test_products_are_right_at_every_edge(emulation, form):
 FAULTS = {
     "a fragment's halves exchanged": (FLOAT32_MMA, {"h % 2 * 8, p + h / 2 * 4": "h / 2 * 8, p + h % 2 * 4"}),
     "a wait for too few copies": (MMA, {"wait_for_groups<STAGES - 2>": "wait_for_groups<STAGES - 1>"}),
-    "a barrier missing": (TILED, {"__syncthreads();\n    if (tile": "if (tile"}),
+    "a barrier missing": (TILED, {"__syncthreads();\n    if (step": "if (step"}),
     "a barrier between columns missing": (COLUMNS, {"__syncthreads();\n": ""}),
 }
 

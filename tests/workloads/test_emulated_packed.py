@@ -142,16 +142,20 @@ def test_operands_whose_address_is_not_aligned_are_copied(multiply, index, form)
 
 FAULTS = {
     "no wait for a full buffer": (0, "shared.full[ring.index].wait(ring.phase);", ""),
-    "the first part of a tile stored as another": (0, "blockIdx.x, part.first == 0", "blockIdx.x, part.first > 0"),
-    "a part missing in a sum": (0, "cluster <= last", "cluster < last"),
+    "the first part of a tile stored as another": (
+        0,
+        "blockIdx.x, part.first_step == 0",
+        "blockIdx.x, part.first_step > 0",
+    ),
+    "a part missing in a sum": (0, "cluster <= last_cluster", "cluster < last_cluster"),
     "the rows of a warp in another order": (0, "g / 2 % 2 * 16", "g / 4 * 16"),
-    "the columns of X in another order": (0, "piece * 8 + fours * 4 + t", "piece * 8 + t * 2 + fours"),
+    "the columns of X in another order": (0, "k_slice * 8 + half * 4 + t", "k_slice * 8 + t * 2 + half"),
     "a copy that isn't transposed": (0, "transposed ? tile[x][y] : tile[y][x]", "tile[y][x]"),
     "a swizzle of half of the depths": (2, "(i % 2 * 4 ^ depth % 8 / 4 * 4)", "i % 2 * 4"),
     "a buffer that is filled too early": (
         2,
-        "arrive();\n    }\n    previous = current",
-        "arrive(), ring.next();\n    }\n    previous = current",
+        "arrive();\n    }\n    previous_buffer = current",
+        "arrive(), ring.next();\n    }\n    previous_buffer = current",
     ),
 }
 

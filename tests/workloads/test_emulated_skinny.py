@@ -91,11 +91,11 @@ def test_products_with_a_short_side_are_right(multiply, form, m, n, k, kernel_na
 @pytest.mark.parametrize(
     ("old", "new", "shape"),
     [
-        ("l < length && s < block.side", "l < length", ("tn", 130, 6, 17)),
-        ("row + v < end && s < block.side", "s < block.side", ("nt", 65, 5, 17)),
-        ("w * SLICE * WIDTH + e", "e", ("nn", 3, 140, 150)),
+        ("l < long_side && s < block.short_count", "l < long_side", ("tn", 130, 6, 17)),
+        ("row + v < end && s < block.short_count", "s < block.short_count", ("nt", 65, 5, 17)),
+        ("w * REDUCTION_SIZE * WARP_ELEMENTS + e", "e", ("nn", 3, 140, 150)),
         ("column + v * WARP < n", "true", ("nt", 9, 5, 3)),
-        ("chunk += WARPS", "chunk += 2 * WARPS", ("nn", 3, 9, 520)),
+        ("part += WARPS", "part += 2 * WARPS", ("nn", 3, 9, 520)),
     ],
 )
 def test_a_wrong_kernel_is_noticed(multiply, old, new, shape):
@@ -116,11 +116,11 @@ def test_every_product_has_a_plan_within_the_limits():
                 if plan.kernel == "gemm_outer":
                     assert k <= tiling["short"]
                     continue
-                length, side, terms, chunk, *rows = plan.counts
-                assert (length, side, terms) == (max(m, n), min(m, n), k)
-                assert plan.parts == plan.grid[1] == -(-k // chunk)
-                slices = -(-side // tiling["short"])
-                width = cuda_skinny.WARP * cuda_skinny.values_of(tiling["short"], itemsize)
-                assert plan.grid[0] // slices * (rows[0] if rows else width) >= length
+                long_side, short_side, terms, terms_per_block, *rows = plan.counts
+                assert (long_side, short_side, terms) == (max(m, n), min(m, n), k)
+                assert plan.parts == plan.grid[1] == -(-k // terms_per_block)
+                slices = -(-short_side // tiling["short"])
+                warp_elements = cuda_skinny.WARP * cuda_skinny.lane_elements(tiling["short"], itemsize)
+                assert plan.grid[0] // slices * (rows[0] if rows else warp_elements) >= long_side
                 if rows:
-                    assert chunk * itemsize * tiling["short"] <= 2 * cuda_skinny.SHARED_BYTES
+                    assert terms_per_block * itemsize * tiling["short"] <= 2 * cuda_skinny.SHARED_BYTES

@@ -113,9 +113,12 @@ def test_products_are_right_at_every_edge_and_split(programs, tensor_map_encodin
 FAULTS = {
     "no wait for a full buffer": ("if (!is_full) shared.full[ring.index].wait(ring.phase);", ""),
     "no wait for an empty buffer": ("shared.empty[ring.index].wait(ring.phase + 1);", ""),
-    "the first part of a tile stored as another": ("blockIdx.x, part.first == 0", "blockIdx.x, part.first > 0"),
-    "a part missing in a sum": ("cluster <= last", "cluster < last"),
-    "another order of the depths": ("fours * (2 * LINE + 32)", "fours * (2 * LINE)"),
+    "the first part of a tile stored as another": (
+        "blockIdx.x, part.first_step == 0",
+        "blockIdx.x, part.first_step > 0",
+    ),
+    "a part missing in a sum": ("cluster <= last_cluster", "cluster < last_cluster"),
+    "another order of the depths": ("depth_group * (2 * LINE_BYTES + 32)", "depth_group * (2 * LINE_BYTES)"),
     "a swizzle of the wrong line": ("(e / V ^ line)", "(e / V ^ line / 2)"),
 }
 

@@ -17,7 +17,7 @@ from ladder.workloads import stream
 
 KERNELS = ("read", "copy", "triad")
 DTYPES = ("float64", "float32")
-LONG_LENGTH = stream.CHUNK_ELEMENTS + stream.BLOCK + 17  # checked in two parts, the second of two blocks
+LONG_LENGTH = stream.CHUNK_ELEMENTS + stream.BLOCK_ELEMENTS + 17  # checked in two parts, the second of two blocks
 LENGTHS = [1, 17, 65537, 131072]
 
 
@@ -79,7 +79,7 @@ def test_every_part_is_right_and_checked(kernel):
     """Even an error as small as the rounding of float32 is noticed in every part."""
     problem = solve(kernel, LONG_LENGTH, "float64")
     assert is_right(problem)
-    for index in (stream.CHUNK_ELEMENTS // (stream.BLOCK if kernel == "read" else 1), -1):
+    for index in (stream.CHUNK_ELEMENTS // (stream.BLOCK_ELEMENTS if kernel == "read" else 1), -1):
         right = problem.out[index]
         problem.out[index] = np.float32(right)
         assert not is_right(problem), index

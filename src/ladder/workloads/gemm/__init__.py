@@ -177,18 +177,18 @@ def check(
                 check_name = f"{name}s projected, whole numbers"
                 checks.append(compare(check_name, computed[name], projected[VALUE][name], 0.0, projected=name))
         return checks, None
-    projected, of_rows = sums(a, b, c, signs, a_rows, [VALUE, np.abs, np.square])
+    projected, row_products = sums(a, b, c, signs, a_rows, [VALUE, np.abs, np.square])
     # k roundings of the products and one of the addend.
-    bound = product_factor(k + 1, precision) * (of_rows[np.abs] + np.abs(addend))
+    bound = product_factor(k + 1, precision) * (row_products[np.abs] + np.abs(addend))
     checks = [compare("product", out[rows], expected, bound, rows)]
     if precision != "tf32x3":
         random_sign_factor = random_sum_factor(k + 1, precision) + random_sum_factor(k + 1, exact_type)
-        bound = random_sign_factor * np.sqrt(of_rows[np.square] + np.square(addend))
+        bound = random_sign_factor * np.sqrt(row_products[np.square] + np.square(addend))
         checks.append(compare("product, random signs", out[rows], expected, bound, rows))
     counts = {"row": n, "column": m}
     for name in computed:
-        of_name = {f: projected[f][name] for f in projected}
-        checks += projections(name, computed[name], of_name, k, counts[name], precision)
+        projected_by_function = {f: projected[f][name] for f in projected}
+        checks += projections(name, computed[name], projected_by_function, k, counts[name], precision)
     return checks, None
 
 
@@ -203,28 +203,28 @@ def compare_with_integers(out, bits):
     return check
 
 
-def products(matrix, rights, lefts):
-    """({f: f(matrix) @ rights[f]}, {f: lefts[f] @ f(matrix)}) in float64, in one pass over the matrix."""
+def products(matrix, right_factors, left_factors):
+    """({f: f(matrix) @ right_factors[f]}, {f: left_factors[f] @ f(matrix)}) in float64, in one pass over the matrix."""
     if not matrix.flags.c_contiguous:
-        by_left, by_right = products(matrix.T, transposed(lefts), transposed(rights))
+        by_left, by_right = products(matrix.T, transposed(left_factors), transposed(right_factors))
         return transposed(by_right), transposed(by_left)
     rows, columns = matrix.shape
-    by_right = {f: np.zeros((rows, rights[f].shape[1])) for f in rights}
-    by_left = {f: np.zeros((len(lefts[f]), columns)) for f in lefts}
+    by_right = {f: np.zeros((rows, right_factors[f].shape[1])) for f in right_factors}
+    by_left = {f: np.zeros((len(left_factors[f]), columns)) for f in left_factors}
     width = min(columns, MAX_TILE_COLUMNS)
     # Without these buffers, the pages of new arrays would take longer than the sums.
     buffers = np.empty((2, TILE_ELEMENTS // width * width))
     for top, left in itertools.product(range(0, rows, TILE_ELEMENTS // width), range(0, columns, width)):
         part = matrix[top : top + TILE_ELEMENTS // width, left : left + width]
-        tile, image = (buffer[: part.size].reshape(part.shape) for buffer in buffers)  # image: f(tile)
+        tile, mapped_tile = (buffer[: part.size].reshape(part.shape) for buffer in buffers)  # mapped_tile: f(tile)
         tile[...] = part
         tile_rows, tile_columns = slice(top, top + len(part)), slice(left, left + part.shape[1])
-        for f in {**rights, **lefts}:
-            f(tile, out=image)
-            if f in rights:
-                by_right[f][tile_rows] += image @ rights[f][tile_columns]
-            if f in lefts:
-                by_left[f][:, tile_columns] += lefts[f][:, tile_rows] @ image
+        for f in {**right_factors, **left_factors}:
+            f(tile, out=mapped_tile)
+            if f in right_factors:
+                by_right[f][tile_rows] += mapped_tile @ right_factors[f][tile_columns]
+            if f in left_factors:
+                by_left[f][:, tile_columns] += left_factors[f][:, tile_rows] @ mapped_tile
     return by_right, by_left
 
 
@@ -252,20 +252,22 @@ def sums(a, b, c, signs, a_rows, functions):
     For VALUE, y and x are the `signs`; for the other functions, they are vectors of ones. Without signs the first dict
     is empty; the second has no VALUE, and is empty without `a_rows`.
     """
-    m, lefts = len(a), {f: f(a_rows) for f in functions if f is not VALUE and a_rows is not None}
+    m, left_factors = len(a), {f: f(a_rows) for f in functions if f is not VALUE and a_rows is not None}
     if signs is None:
-        return {}, products(b, {}, lefts)[1]
+        return {}, products(b, {}, left_factors)[1]
     vectors = {f: signs if f is VALUE else np.ones(len(signs)) for f in functions}
     x, y = {f: vectors[f][m:, None] for f in functions}, {f: vectors[f][None, :m] for f in functions}
     _, y_a = products(a, {}, y)
-    b_x, lefts_b = products(b, x, {f: np.concatenate([y_a[f], lefts[f]]) if f in lefts else y_a[f] for f in functions})
+    b_x, left_products = products(
+        b, x, {f: np.concatenate([y_a[f], left_factors[f]]) if f in left_factors else y_a[f] for f in functions}
+    )
     a_b_x, _ = products(a, b_x, {})
     c_x, y_c = products(c, x, y) if c is not None else ({}, {})
     projected = {
-        f: {"row": (a_b_x[f] + c_x.get(f, 0.0))[:, 0], "column": (lefts_b[f][:1] + y_c.get(f, 0.0))[0]}
+        f: {"row": (a_b_x[f] + c_x.get(f, 0.0))[:, 0], "column": (left_products[f][:1] + y_c.get(f, 0.0))[0]}
         for f in functions
     }
-    return projected, {f: lefts_b[f][1:] for f in lefts}
+    return projected, {f: left_products[f][1:] for f in left_factors}
 
 
 def projections(name, computed, projected, k, n, precision):

@@ -22,7 +22,7 @@ def product(form, math="default"):
     """`multiply(a, b, out, c=None)` of a form; shapes as in `ladder.workloads.gemm`."""
     if math not in MATH:
         raise LadderError(f"math={math!r} of gemm/cublas must be one of {', '.join(MATH)}.")
-    blas, transpositions = handle(math), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
+    blas_handle, transpositions = handle(math), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
 
     def multiply(a, b, out, c=None):
         (m, n), k = map(ctypes.c_int, out.shape), ctypes.c_int(a.shape[0 if form == "tn" else 1])
@@ -30,8 +30,8 @@ def product(form, math="default"):
             out.data.copy_from_device_async(c.data, c.nbytes)
         alpha, beta = scalar_pointer(1, out.dtype), scalar_pointer(c is not None, out.dtype)
         operands = (pointer(b), ctypes.c_int(b.shape[1]), pointer(a), ctypes.c_int(a.shape[1]))
-        use_current_stream(blas)
-        call(FUNCTIONS[out.dtype.name], blas, *transpositions, n, m, k, alpha, *operands, beta, pointer(out), n)
+        use_current_stream(blas_handle)
+        call(FUNCTIONS[out.dtype.name], blas_handle, *transpositions, n, m, k, alpha, *operands, beta, pointer(out), n)
 
     return multiply
 

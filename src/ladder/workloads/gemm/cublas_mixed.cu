@@ -6,7 +6,7 @@
 #include "ptx/arithmetic.cuh"
 
 constexpr int BLOCK = 256;
-constexpr int WIDTH = 4;
+constexpr int WIDTH = 4;  // elements of a vector
 template <class Type>
 struct alignas(WIDTH * sizeof(Type)) Vector {
   Type value[WIDTH];
@@ -30,7 +30,7 @@ __device__ void convert_all(const float *from, unsigned short *to, long long cou
         const auto vector = reinterpret_cast<const Vector<float> *>(from)[v];
         Vector<unsigned short> bits;
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; ++lane) bits.value[lane] = convert(vector.value[lane]);
+        for (int element = 0; element < WIDTH; ++element) bits.value[element] = convert(vector.value[element]);
         reinterpret_cast<Vector<unsigned short> *>(to)[v] = bits;
       },
       [&](long long i) { to[i] = convert(from[i]); });
@@ -59,8 +59,8 @@ CONVERSION_KERNEL tf32x3(const float *from, float *high, float *low, long long c
         const auto vector = reinterpret_cast<const Vector<float> *>(from)[v];
         Vector<float> high_parts, low_parts;
 #pragma unroll
-        for (int lane = 0; lane < WIDTH; ++lane)
-          split(vector.value[lane], high_parts.value[lane], low_parts.value[lane]);
+        for (int element = 0; element < WIDTH; ++element)
+          split(vector.value[element], high_parts.value[element], low_parts.value[element]);
         reinterpret_cast<Vector<float> *>(high)[v] = high_parts;
         reinterpret_cast<Vector<float> *>(low)[v] = low_parts;
       },

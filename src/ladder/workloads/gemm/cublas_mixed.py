@@ -53,14 +53,14 @@ def allocate_parts(array, math):
 
 def product_of_parts(form, math):
     """`multiply(a, b, out, c=None)` of a form, on lists of parts of a and b; shapes as in `ladder.workloads.gemm`."""
-    blas, transpositions = handle(), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
-    unscale = SCALE.get(math, 1) ** -2
+    blas_handle, transpositions = handle(), (ctypes.c_int(form == "nt"), ctypes.c_int(form == "tn"))
+    unscale_factor = SCALE.get(math, 1) ** -2
 
     def multiply(a, b, out, c=None):
         (m, n), k = map(ctypes.c_int, out.shape), ctypes.c_int(a[0].shape[0 if form == "tn" else 1])
         if c is not None:
             out.data.copy_from_device_async(c.data, c.nbytes)
-        use_current_stream(blas)
+        use_current_stream(blas_handle)
         accumulate = c is not None
         # The operands of the transposed product, see `ladder.workloads.gemm.cublas`.
         for a_part, b_part in PRODUCTS[math]:
@@ -70,7 +70,17 @@ def product_of_parts(form, math):
                 *(pointer(right), TYPES[math], ctypes.c_int(right.shape[1])),
             )
             result = (scalar_pointer(accumulate, out.dtype), pointer(out), FLOAT32, n, COMPUTE_TYPES[math], ALGORITHM)
-            call("cublasGemmEx", blas, *transpositions, n, m, k, scalar_pointer(unscale, out.dtype), *operands, *result)
+            call(
+                "cublasGemmEx",
+                blas_handle,
+                *transpositions,
+                n,
+                m,
+                k,
+                scalar_pointer(unscale_factor, out.dtype),
+                *operands,
+                *result,
+            )
             accumulate = True
 
     return multiply

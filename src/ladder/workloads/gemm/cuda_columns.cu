@@ -37,7 +37,7 @@ __device__ __forceinline__ Vector load_column(const REAL *__restrict__ b, int p,
 
 // Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
-__device__ __forceinline__ void product(GEMM_ARGUMENTS) {
+__device__ __forceinline__ void compute_product(GEMM_ARGUMENTS) {
   __shared__ Vector tiles[2][BK][A_ROW];  // [buffer][p][row of the result]
   const int top = blockIdx.y * BM, j = blockIdx.x * BN + threadIdx.x;
   const bool wide = k % V == 0 && reinterpret_cast<size_t>(b) % sizeof(Vector) == 0;
@@ -45,9 +45,10 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
   auto load_tile = [&](int start) {
 #pragma unroll
     for (int offset = 0; offset < BM * BK; offset += BN) {
-      const int e = offset + threadIdx.x;  // of the elements of the tile
+      const int element = offset + threadIdx.x;  // its number in the tile
       // Neighbouring threads read neighbouring addresses, whichever index is the contiguous one.
-      const int i = form == Form::tn ? e % BM : e / BK, p = form == Form::tn ? e / BM : e % BK;
+      const int i = form == Form::tn ? element % BM : element / BK;
+      const int p = form == Form::tn ? element / BM : element % BK;
       copy_async<sizeof(REAL)>(&tiles[start / BK % 2][p][i / V].value[i % V],
                                a + a_index<form>(top + i, start + p, m, k), top + i < m && start + p < k);
     }

@@ -5,7 +5,7 @@
 
 // Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
-__device__ void product(GEMM_ARGUMENTS) {
+__device__ void compute_product(GEMM_ARGUMENTS) {
   // Neighbouring threads have neighbouring columns, so that stores, and loads of B for nn and tn, are coalesced.
   const int j = blockIdx.x * BLOCK + threadIdx.x;
   const int i = blockIdx.y * BLOCK + threadIdx.y;

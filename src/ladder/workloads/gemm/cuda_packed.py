@@ -31,7 +31,14 @@ TILES = (
 )
 PRODUCER_THREADS = 128  # a block's warpgroup that copies; only its first thread uses the TMA
 # Fitted to the times of 150 shapes, drawn at random with no side below 128, on an H200.
-MODEL = persistent.Model(multiply_adds_per_cycle=128, line=9.0, element=0.17, add=5300, partial=0.24, split_step=0.11)
+MODEL = persistent.Model(
+    multiply_adds_per_cycle=128,
+    line_cycles=9.0,
+    element_cycles=0.17,
+    add_cycles=5300,
+    partial_cycles=0.24,
+    split_step_overhead=0.11,
+)
 
 
 def layout(form):

@@ -5,7 +5,7 @@
 
 // Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
-__device__ void product(GEMM_ARGUMENTS) {
+__device__ void compute_product(GEMM_ARGUMENTS) {
   // Padded by a column, so that reading along a column has no bank conflicts.
   __shared__ REAL tile_a[BLOCK][BLOCK + 1];  // [row of the result][p]
   __shared__ REAL tile_b[BLOCK][BLOCK + 1];  // [p][column of the result]

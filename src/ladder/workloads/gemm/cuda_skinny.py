@@ -81,67 +81,70 @@ def operands(form, m, n, k):
 
 def pick_tiling(tilings, m, n, k):
     """The smallest tiling that holds all terms if these are few, else the one with the lowest cost per long element."""
-    holding = [tiling for tiling in tilings if k <= min(m, n, tiling["short"])]
-    if holding:
-        return holding[0]
-    sliced = [tiling for tiling in tilings if tiling["short"] <= MAX_SLICE] or tilings
-    return min(sliced, key=lambda tiling: ceil(min(m, n) / tiling["short"]) * (tiling["short"] + READ_COST))
+    outer_tilings = [tiling for tiling in tilings if k <= min(m, n, tiling["short"])]
+    if outer_tilings:
+        return outer_tilings[0]
+    candidates = [tiling for tiling in tilings if tiling["short"] <= MAX_SLICE] or tilings
+    return min(candidates, key=lambda tiling: ceil(min(m, n) / tiling["short"]) * (tiling["short"] + READ_COST))
 
 
-def values_of(short, itemsize):
-    """VALUES of the source: elements of the long side that a thread computes with at once."""
+def lane_elements(short, itemsize):
+    """LANE_ELEMENTS of the source: elements of the long side that a lane computes with at once."""
     return 2 if itemsize == 8 and short > 8 else 4
 
 
 def plan(form, m, n, k, itemsize, multiprocessors, short, unroll):
     """The Plan of a product with a tiling."""
     a, b = operands(form, m, n, k)
-    row = short + 16 // itemsize  # of the short operand in shared memory
-    at_once = multiprocessors * (2 if short <= MAX_SLICE else 1)  # blocks; MIN_BLOCKS of the source
-    values = values_of(short, itemsize)
-    width, block_rows = WARP * values, WARPS * values
+    pitch = short + 16 // itemsize  # of the short operand in shared memory
+    resident_blocks = multiprocessors * (2 if short <= MAX_SLICE else 1)  # MIN_BLOCKS of the source
+    per_lane = lane_elements(short, itemsize)
+    warp_elements, block_rows = WARP * per_lane, WARPS * per_lane
     if k <= short and k <= min(m, n):
-        groups = ceil(n / width)
+        long_blocks = ceil(n / warp_elements)
         # At most two times WAVES and at least one wave of blocks.
-        rows = max(ceil(m * groups / (2 * WAVES * at_once)), min(OUTER_BLOCK_ROWS, ceil(m * groups / at_once)))
-        grid, shared = (groups, ceil(m / rows)), OUTER_ROWS * row * itemsize
+        rows = max(
+            ceil(m * long_blocks / (2 * WAVES * resident_blocks)),
+            min(OUTER_BLOCK_ROWS, ceil(m * long_blocks / resident_blocks)),
+        )
+        grid, shared = (long_blocks, ceil(m / rows)), OUTER_ROWS * pitch * itemsize
         strides = [*map(np.int64, (*a, b.term, b.side))]
         return Plan(
             *("gemm_outer", grid, shared, (m, n, k, rows)),
             lambda a, b, c, out: (a, *strides[:2], b, *strides[2:], c, out),
         )
     is_swapped = m < n  # the long operand is B
-    matrix, narrow = (b, a) if is_swapped else (a, b)
-    length, side = (n, m) if is_swapped else (m, n)
-    slices, terms = ceil(side / short), SHARED_BYTES // itemsize // short // TERM_STEP * TERM_STEP
-    is_along = matrix.term == 1
-    # `terms`: those of the short operand that fit in shared memory; `fewest`: the minimum of parts of a sum; `groups`:
-    # blocks along the long side; `step`: terms of a step.
+    long_operand, short_operand = (b, a) if is_swapped else (a, b)
+    long_side, short_side = (n, m) if is_swapped else (m, n)
+    slices, max_terms = ceil(short_side / short), SHARED_BYTES // itemsize // short // TERM_STEP * TERM_STEP
+    is_along = long_operand.term == 1
+    # `max_terms`: those of the short operand that fit in shared memory; `min_parts`: the minimum of parts of a sum;
+    # `long_blocks`: blocks along the long side.
     if is_along:
-        terms *= 2
-        fewest, groups, step = ceil(k / terms), ceil(length / block_rows), WARP * unroll
-        shared = short * (terms + 1) * itemsize
+        max_terms *= 2
+        min_parts, long_blocks, step_terms = ceil(k / max_terms), ceil(long_side / block_rows), WARP * unroll
+        shared = short * (max_terms + 1) * itemsize
     else:
-        fewest, groups, step = 1, ceil(length / width), WARPS * unroll
-        shared = terms * row * itemsize
-    parts = max(fewest, min(ceil(WAVES * at_once / (groups * slices)), k // MIN_TERMS))
-    chunk = ceil(k / (parts * step)) * step
-    parts = ceil(k / chunk)
-    counts = length, side, k, chunk
+        min_parts, long_blocks, step_terms = 1, ceil(long_side / warp_elements), WARPS * unroll
+        shared = max_terms * pitch * itemsize
+    parts = max(min_parts, min(ceil(WAVES * resident_blocks / (long_blocks * slices)), k // MIN_TERMS))
+    terms_per_block = ceil(k / (parts * step_terms)) * step_terms
+    parts = ceil(k / terms_per_block)
+    counts = long_side, short_side, k, terms_per_block
     if is_along:
         # A wave of blocks loads the short operand only once.
-        groups = min(groups, max(1, at_once // (parts * slices)))
-        rows = ceil(length / (groups * block_rows)) * block_rows
-        groups, counts = ceil(length / rows), (*counts, rows)
-    stride, *narrow_strides = map(np.int64, (matrix.side if is_along else matrix.term, *narrow))
-    steps = [*map(np.int64, (1, n) if is_swapped else (n, 1))]  # of the result, along the long side and the short one
+        long_blocks = min(long_blocks, max(1, resident_blocks // (parts * slices)))
+        rows = ceil(long_side / (long_blocks * block_rows)) * block_rows
+        long_blocks, counts = ceil(long_side / rows), (*counts, rows)
+    long_stride, *short_strides = map(np.int64, (long_operand.side if is_along else long_operand.term, *short_operand))
+    out_strides = [*map(np.int64, (1, n) if is_swapped else (n, 1))]  # along the long side and the short one
 
     def arguments(a, b, c, out):
-        long_operand, short_operand = (b, a) if is_swapped else (a, b)
-        return long_operand, stride, short_operand, *narrow_strides, c, out, *steps
+        long_array, short_array = (b, a) if is_swapped else (a, b)
+        return long_array, long_stride, short_array, *short_strides, c, out, *out_strides
 
     name = "gemm_along" if is_along else "gemm_across"
-    return Plan(name, (groups * slices, parts), shared, counts, arguments, parts)
+    return Plan(name, (long_blocks * slices, parts), shared, counts, arguments, parts)
 
 
 def skinny_product(form, tilings):

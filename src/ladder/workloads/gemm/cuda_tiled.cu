@@ -21,42 +21,43 @@ static_assert(SHARED_VECTORS <= 3072, "The tiles need more than 48 KiB of shared
 
 // Compute a block's part of out (m, n); operands.cuh describes the arguments.
 template <Form form>
-__device__ __forceinline__ void product(GEMM_ARGUMENTS) {
+__device__ __forceinline__ void compute_product(GEMM_ARGUMENTS) {
   __shared__ Vector memory[SHARED_VECTORS];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   if (blockIdx.z >= BLOCKS_PER_TILE) return;
-  const int row = blockIdx.y * BM, column = blockIdx.x * BN;
+  const int top = blockIdx.y * BM, left = blockIdx.x * BN;
   // load() copies vectors if the matrix is contiguous along m or n and its rows are aligned. It transposes any other
   // matrix element by element.
   const bool a_wide = m % V == 0 && is_aligned(a), b_wide = n % V == 0 && is_aligned(b);
-  const int tiles = (k - 1) / BK + 1, tiles_per_block = (tiles - 1) / BLOCKS_PER_TILE + 1;
-  const int first = min(int(blockIdx.z) * tiles_per_block, tiles), last = min(first + tiles_per_block, tiles);
+  const int steps = (k - 1) / BK + 1, steps_per_block = (steps - 1) / BLOCKS_PER_TILE + 1;
+  const int first_step = min(int(blockIdx.z) * steps_per_block, steps);
+  const int end_step = min(first_step + steps_per_block, steps);
 
-  auto load_tiles = [&](int tile) {
-    int p = tile * BK;
-    load<BM, form != Form::tn>(a_tiles + tile % 2 * BK * A_ROW, a + a_index<form>(row, p, m, k),
-                               form == Form::tn ? m : k, m - row, k - p, a_wide);
-    load<BN, form == Form::nt>(b_tiles + tile % 2 * BK * B_ROW, b + b_index<form>(p, column, n, k),
-                               form == Form::nt ? k : n, n - column, k - p, b_wide);
+  auto load_tiles = [&](int step) {
+    int p = step * BK;
+    load<BM, form != Form::tn>(a_tiles + step % 2 * BK * A_ROW, a + a_index<form>(top, p, m, k),
+                               form == Form::tn ? m : k, m - top, k - p, a_wide);
+    load<BN, form == Form::nt>(b_tiles + step % 2 * BK * B_ROW, b + b_index<form>(p, left, n, k),
+                               form == Form::nt ? k : n, n - left, k - p, b_wide);
   };
 
   const ThreadPosition position;
   REAL sums[TM][TN] = {};
-  if (first < last) load_tiles(first);
-  for (int tile = first; tile < last; ++tile) {
+  if (first_step < end_step) load_tiles(first_step);
+  for (int step = first_step; step < end_step; ++step) {
     wait_for_copies();
-    // After this barrier the tile is complete, and the other buffer is free.
+    // After this barrier the step's tiles are complete, and the other buffer is free.
     __syncthreads();
-    if (tile + 1 < last) load_tiles(tile + 1);
-    multiply_add(sums, a_tiles, b_tiles, tile, position);
+    if (step + 1 < end_step) load_tiles(step + 1);
+    multiply_add(sums, a_tiles, b_tiles, step, position);
   }
 
   const bool out_wide = n % V == 0 && is_aligned(out) && is_aligned(c);
   // Store elements (i, j) to (i, j + V - 1) of the block's tile.
   auto store_vector = [&](int i, int j, Vector vector) {
-    if (i >= m - row || j >= n - column) return;
-    size_t index = size_t(row + i) * n + column + j;
-    store(out + index, c ? c + index : c, vector, n - column - j, out_wide);
+    if (i >= m - top || j >= n - left) return;
+    size_t index = size_t(top + i) * n + left + j;
+    store(out + index, c ? c + index : c, vector, n - left - j, out_wide);
   };
   if (BLOCKS_PER_TILE > 1) __syncthreads();  // the sums overwrite tiles that other threads may be reading
 #pragma unroll
@@ -74,18 +75,18 @@ __device__ __forceinline__ void product(GEMM_ARGUMENTS) {
     }
   if constexpr (BLOCKS_PER_TILE > 1) {
     cluster_barrier();
-    for (int e = blockIdx.z * THREADS + threadIdx.x; e < PARTIAL_VECTORS; e += BLOCKS_PER_TILE * THREADS) {
+    for (int index = blockIdx.z * THREADS + threadIdx.x; index < PARTIAL_VECTORS; index += BLOCKS_PER_TILE * THREADS) {
       Vector total = {};
 #pragma unroll
       for (int rank = 0; rank < BLOCKS_PER_TILE; ++rank) {
-        Vector partial = *map_shared_rank(memory + e, rank);
+        Vector partial = *map_shared_rank(memory + index, rank);
 #pragma unroll
         for (int v = 0; v < V; ++v) total.value[v] += partial.value[v];
       }
-      store_vector(e * V / BN, e * V % BN, total);
+      store_vector(index * V / BN, index * V % BN, total);
     }
     cluster_barrier();  // no block exits while its sums are read
   }
 }
 
-GEMM_KERNELS(CLUSTER __launch_bounds__(THREADS, MIN_BLOCKS))
+GEMM_KERNELS(CLUSTER_ATTRIBUTE __launch_bounds__(THREADS, MIN_BLOCKS))

@@ -39,7 +39,12 @@ TILES = (
 )
 # Fitted to the times of 160 shapes, drawn at random, on an H200.
 MODEL = persistent.Model(
-    multiply_adds_per_cycle=128, line=5.5, element=0.5, add=27000, partial=0.38, unaligned_line=2.5
+    multiply_adds_per_cycle=128,
+    line_cycles=5.5,
+    element_cycles=0.5,
+    add_cycles=27000,
+    partial_cycles=0.38,
+    unaligned_line_cycles=2.5,
 )
 ITEMSIZE = 8
 PRODUCER_THREADS = 128  # a block's warpgroup that copies; only its first thread uses the TMA
@@ -88,21 +93,20 @@ def product(form, tilings=TILES, stream_k=True):
         unaligned = tuple(not persistent.is_aligned(address, shape[1], ITEMSIZE) for address, shape in operands)
         tiling, (blocks, split_tiles, _) = best_tiling(m, n, k, unaligned)
         _, (threads,), shared = geometry({"m": m, "n": n}, **tiling)
-        multipliers = threads - PRODUCER_THREADS  # threads that multiply
+        consumer_threads = threads - PRODUCER_THREADS
         names = f"gemm_{form}", "add_parts"
         kernel, add_kernel = (cuda.kernel("gemm", "cuda_tma", name, "float64", **tiling) for name in names)
         kernel.max_dynamic_shared_size_bytes = shared
         *a_maps, a_stride = tensor_maps(a_address, a_shape, form != "tn", tiling["bm"])
         *b_maps, b_stride = tensor_maps(b_address, b_shape, form == "nt", tiling["bn"])
-        counts, split, grid = tuple(map(np.int32, (m, n, k))), np.int32(split_tiles), np.int32(blocks)
-        # The grid of `add_kernel`.
-        adders = split_tiles, tiling["bm"] * tiling["bn"] // (2 * multipliers)
+        counts, split_count, block_count = tuple(map(np.int32, (m, n, k))), np.int32(split_tiles), np.int32(blocks)
+        add_grid = split_tiles, tiling["bm"] * tiling["bn"] // (2 * consumer_threads)
 
         def run(a, b, c, out, partial):
-            arguments = *a_maps, *b_maps, a, b, c, out, *counts, a_stride, b_stride, split, partial
+            arguments = *a_maps, *b_maps, a, b, c, out, *counts, a_stride, b_stride, split_count, partial
             kernel((blocks,), (threads,), arguments, shared_mem=shared)
             if split_tiles:
-                add_kernel(adders, (multipliers,), (c, out, *counts, split, partial, grid))
+                add_kernel(add_grid, (consumer_threads,), (c, out, *counts, split_count, partial, block_count))
 
         return run
 

@@ -23,7 +23,7 @@
 // A phase is one use of a buffer. The producer's first wait is for the phase before the first, which counts as ended.
 //
 // Launch: grid (a multiple of CLUSTER, at most BLOCKS per multiprocessor), block THREADS, dynamic shared memory
-// sizeof(Shared). Of add_nn and add_nt: grid (CLUSTER * split_tiles, PAIRS / MULTIPLIERS), block MULTIPLIERS.
+// sizeof(Shared). Of add_nn and add_nt: grid (CLUSTER * split_tiles, PAIRS / CONSUMER_THREADS), block CONSUMER_THREADS.
 #include "pack.cuh"
 #include "pipeline.cuh"
 #include "ptx/cluster.cuh"
@@ -31,10 +31,10 @@
 #include "ptx/wgmma.cuh"
 
 // Warpgroups that multiply, and their warps and threads.
-constexpr int GROUPS = BM / 64, WARPS = 4 * GROUPS, MULTIPLIERS = 32 * WARPS;
+constexpr int WARPGROUPS = BM / 64, WARPS = 4 * WARPGROUPS, CONSUMER_THREADS = 32 * WARPS;
 #include "stream_k.cuh"
 
-constexpr int THREADS = MULTIPLIERS + PRODUCERS;
+constexpr int THREADS = CONSUMER_THREADS + PRODUCER_THREADS;
 
 static_assert(BM % 64 == 0, "BM must be a multiple of 64, the rows of a warpgroup.");
 static_assert(BN / CLUSTER % 8 == 0, "BN must be a multiple of 8 * CLUSTER, since each block copies a part of Y.");
@@ -50,20 +50,20 @@ static_assert(sizeof(Shared) * BLOCKS <= (227 + 1 - BLOCKS) * 1024, "The tiles n
 template <bool x_along_k>
 __device__ __forceinline__ void produce(Shared &shared, const OperandMaps &x, const TensorMap &y, Schedule schedule,
                                       int rank, int rows, int columns) {
-  constexpr int SLICE = BN / CLUSTER;  // rows of Y that this block copies for all
+  constexpr int Y_ROWS = BN / CLUSTER;  // rows of Y that this block copies for all
   PipelineState<STAGES> ring;
-  for (Part part; schedule.get(part);) {
+  for (Part part; schedule.take_next(part);) {
     const Corner corner(part.tile, rank, rows, columns);
-    for (int step = part.first; step < part.first + part.count; ++step, ring.next()) {
+    for (int step = part.first_step; step < part.first_step + part.step_count; ++step, ring.next()) {
       Mbarrier &full = shared.full[ring.index];
       shared.empty[ring.index].wait(ring.phase + 1);
-      full.arrive_and_expect((BM + BN) * LINE);
+      full.arrive_and_expect((BM + BN) * LINE_BYTES);
       copy_tile<x_along_k, BM>(shared.x[ring.index], x, full, corner.row, rows, step * BK);
-      Vector *const slice = shared.y[ring.index] + rank * SLICE * 8;
+      Vector *const y_part = shared.y[ring.index] + rank * Y_ROWS * 8;
       if constexpr (CLUSTER == 1)
-        copy_box(slice, y, full, step * BK, corner.column);
+        copy_box(y_part, y, full, step * BK, corner.column);
       else
-        multicast_box((1 << CLUSTER) - 1, slice, y, full, step * BK, corner.column + rank * SLICE);
+        multicast_box((1 << CLUSTER) - 1, y_part, y, full, step * BK, corner.column + rank * Y_ROWS);
     }
   }
 }
@@ -76,32 +76,32 @@ __device__ __forceinline__ int lane_row() {
   return along_k ? warp * 16 + g : warp / 2 * 32 + g / 2 % 2 * 16 + (warp % 2 * 2 + g / 4) * 4 + g % 2 * 2;
 }
 
-// A lane's elements of a piece of a tile of X, eight columns of it.
+// A lane's elements of a slice of a tile of X, eight columns of it.
 template <bool along_k>
-__device__ __forceinline__ void load_piece(float (&to)[4], const Vector *tile, int piece) {
+__device__ __forceinline__ void load_k_slice(float (&to)[4], const Vector *tile, int k_slice) {
   const char *const bytes = reinterpret_cast<const char *>(tile);
   const int t = threadIdx.x % 4, row = lane_row<along_k>();
 #pragma unroll
-  for (int fours = 0; fours < 2; ++fours) {
-    const char *const at = bytes + tile_offset<along_k>(row, piece * 8 + fours * 4 + t);
+  for (int half = 0; half < 2; ++half) {
+    const char *const element = bytes + tile_offset<along_k>(row, k_slice * 8 + half * 4 + t);
     if constexpr (along_k) {
-      to[fours * 2] = *reinterpret_cast<const float *>(at);
-      to[fours * 2 + 1] = *reinterpret_cast<const float *>(at + 8 * LINE);
+      to[half * 2] = *reinterpret_cast<const float *>(element);
+      to[half * 2 + 1] = *reinterpret_cast<const float *>(element + 8 * LINE_BYTES);
     } else {
-      const float2 pair = *reinterpret_cast<const float2 *>(at);
-      to[fours * 2] = pair.x, to[fours * 2 + 1] = pair.y;
+      const float2 pair = *reinterpret_cast<const float2 *>(element);
+      to[half * 2] = pair.x, to[half * 2 + 1] = pair.y;
     }
   }
 }
 
 // Call function(index, pair) for all pairs of a thread's sums that are neighbours in a row of the result.
 template <bool transposed, class Function>
-__device__ __forceinline__ void for_pairs(const float (&sums)[BN / 8][4], const Function &function) {
+__device__ __forceinline__ void for_each_pair(const float (&sums)[BN / 8][4], const Function &function) {
 #pragma unroll
   for (int index = 0; index < BN / 4; ++index) {
-    const float(&of)[4] = sums[index / 2];  // of two rows, two neighbours each
+    const float(&quad)[4] = sums[index / 2];  // two neighbours in each of two rows
     const int i = index % 2;
-    function(index, transposed ? Pair{of[i], of[i + 2]} : Pair{of[2 * i], of[2 * i + 1]});
+    function(index, transposed ? Pair{quad[i], quad[i + 2]} : Pair{quad[2 * i], quad[2 * i + 1]});
   }
 }
 
@@ -121,43 +121,43 @@ template <bool x_along_k>
 __device__ __forceinline__ void multiply(Shared &shared, Schedule schedule, int rank, int rows, int columns,
                                          const Result &result, Pair *partial) {
   constexpr bool transposed = !x_along_k;
-  constexpr int PIECES = BK / 8;  // of a step, eight columns of X and Y each
+  constexpr int K_SLICES = BK / 8;  // of a step, eight columns of X and Y each
   PipelineState<STAGES> ring;
-  for (Part part; schedule.get(part);) {
-    float sums[BN / 8][4] = {}, x[PIECES][4];
-    int previous = -1;  // the buffer of the last step
+  for (Part part; schedule.take_next(part);) {
+    float sums[BN / 8][4] = {}, x[K_SLICES][4];
+    int previous_buffer = -1;  // the buffer of the last step
     const auto release_previous = [&] {
-      if (previous >= 0 && threadIdx.x % 32 == 0)
-        for (int block = 0; block < CLUSTER; ++block) shared.empty[previous].arrive(block);
+      if (previous_buffer >= 0 && threadIdx.x % 32 == 0)
+        for (int block = 0; block < CLUSTER; ++block) shared.empty[previous_buffer].arrive(block);
     };
-    for (int step = 0; step < part.count; ++step, ring.next()) {
+    for (int step = 0; step < part.step_count; ++step, ring.next()) {
       shared.full[ring.index].wait(ring.phase);
 #pragma unroll
-      for (int piece = 0; piece < PIECES; ++piece) {
-        load_piece<x_along_k>(x[piece], shared.x[ring.index], piece);
+      for (int k_slice = 0; k_slice < K_SLICES; ++k_slice) {
+        load_k_slice<x_along_k>(x[k_slice], shared.x[ring.index], k_slice);
         fence_products();
-        multiply_warpgroup(sums, x[piece], tile_descriptor(shared.y[ring.index] + piece * 2));
+        multiply_warpgroup(sums, x[k_slice], tile_descriptor(shared.y[ring.index] + k_slice * 2));
         commit_products();
-        wait_for_products<PIECES - 1>();  // those that read the next piece's registers have completed
+        wait_for_products<K_SLICES - 1>();  // those that read the next slice's registers have completed
       }
       release_previous();
-      previous = ring.index;
+      previous_buffer = ring.index;
     }
     wait_for_products<0>();
     release_previous();
-    if (part.count < schedule.steps) {
-      Pair *const to = part_of(partial, blockIdx.x, part.first == 0);
-      for_pairs<transposed>(sums, [&](int index, Pair pair) { to[index * MULTIPLIERS] = pair; });
+    if (part.step_count < schedule.steps_per_tile) {
+      Pair *const partial_sums = partial_sums_of(partial, blockIdx.x, part.first_step == 0);
+      for_each_pair<transposed>(sums, [&](int index, Pair pair) { partial_sums[index * CONSUMER_THREADS] = pair; });
     } else {
       const Corner corner(part.tile, rank, rows, columns);
-      for_pairs<transposed>(sums, [&](int index, Pair pair) { store<transposed>(result, corner, index, pair); });
+      for_each_pair<transposed>(sums, [&](int index, Pair pair) { store<transposed>(result, corner, index, pair); });
     }
   }
 }
 
 // The sums (rows, columns) of X Y^T, which are the result or, if X lies across k, its transpose.
 template <bool x_along_k>
-__device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y, int rows, int columns, int k,
+__device__ __forceinline__ void compute_product(const OperandMaps &x, const TensorMap &y, int rows, int columns, int k,
                                       int split_tiles, const Result &result, Pair *partial) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
@@ -167,11 +167,11 @@ __device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y
   cluster_barrier();
   const int rank = blockIdx.x % CLUSTER;
   const Schedule schedule(rows, columns, k, split_tiles, gridDim.x / CLUSTER, blockIdx.x / CLUSTER);
-  if (threadIdx.x >= MULTIPLIERS) {
+  if (threadIdx.x >= CONSUMER_THREADS) {
     release_registers<24>();
-    if (threadIdx.x == MULTIPLIERS) produce<x_along_k>(shared, x, y, schedule, rank, rows, columns);
+    if (threadIdx.x == CONSUMER_THREADS) produce<x_along_k>(shared, x, y, schedule, rank, rows, columns);
   } else {
-    claim_registers<consumer_registers(BLOCKS, THREADS, PRODUCERS, 24)>();
+    claim_registers<consumer_registers(BLOCKS, THREADS, PRODUCER_THREADS, 24)>();
     multiply<x_along_k>(shared, schedule, rank, rows, columns, result, partial);
   }
   cluster_barrier();  // no block exits while others may arrive at its barriers
@@ -191,13 +191,14 @@ __device__ __forceinline__ void product(const OperandMaps &x, const TensorMap &y
       const __grid_constant__ TensorMap x_tile, const __grid_constant__ TensorMap x_group,                         \
       const __grid_constant__ TensorMap y, const __grid_constant__ TensorMap, const REAL *c, REAL *out, int rows,  \
       int columns, int k, int split_tiles, Pair *partial)                                                          \
-  BODY(product<x_along_k>({x_tile, x_group}, y, rows, columns, k, split_tiles, {c, out, m, n}, partial))           \
-  extern "C" __global__ void __launch_bounds__(MULTIPLIERS)                                                        \
+  BODY(compute_product<x_along_k>({x_tile, x_group}, y, rows, columns, k, split_tiles, {c, out, m, n}, partial))   \
+  extern "C" __global__ void __launch_bounds__(CONSUMER_THREADS)                                                   \
       add_##form(const REAL *c, REAL *out, int rows, int columns, int k, int split_tiles, Pair *partial,           \
                  int clusters)                                                                                     \
   BODY(const Result result{c, out, m, n};                                                                          \
-       add(rows, columns, k, split_tiles, partial, clusters, [&](const Corner &corner, int index, Pair pair) {     \
-         store<!x_along_k>(result, corner, index, pair);                                                           \
-       }))
+       add_split_tile(rows, columns, k, split_tiles, partial, clusters,                                            \
+                      [&](const Corner &corner, int index, Pair pair) {                                            \
+                        store<!x_along_k>(result, corner, index, pair);                                            \
+                      }))
 FORM_KERNELS(nn, false, columns, rows)
 FORM_KERNELS(nt, true, rows, columns)

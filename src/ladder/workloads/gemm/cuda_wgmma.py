@@ -39,12 +39,12 @@ PRODUCER_THREADS = 128  # a block's warpgroup that copies; only its first thread
 # Fitted to the times of 580 shapes, drawn at random, on an H200.
 MODEL = persistent.Model(
     multiply_adds_per_cycle=1024,
-    line=3.1,
-    element=0.17,
-    add=6300,
-    partial=0.3,
-    multicast_line=2.6,
-    split_step=0.24,
+    line_cycles=3.1,
+    element_cycles=0.17,
+    add_cycles=6300,
+    partial_cycles=0.3,
+    multicast_line_cycles=2.6,
+    split_step_overhead=0.24,
 )
 NN = persistent.Layout("_nn", swapped=True, x_along_k=False, y_along_k=True, transposed=())
 LAYOUTS = {

@@ -4,9 +4,9 @@
 #include "ptx/tma.cuh"
 #include "vector.cuh"
 
-constexpr int BK = 8 * V, LINE = BK * sizeof(REAL);  // elements and bytes of a line, which the TMA swizzles
+constexpr int BK = 8 * V, LINE_BYTES = BK * sizeof(REAL);  // elements and bytes of a line, which the TMA swizzles
 // Threads of the warpgroup that copies. A single one of them issues the copies of the TMA.
-constexpr int PRODUCERS = 128;
+constexpr int PRODUCER_THREADS = 128;
 
 // The maps of an operand for the TMA. Along k, a box of `tile` is a tile, 128 bytes of each of its rows (or columns).
 // Else it is a tile of whole groups of 128 bytes, and `group` has boxes of one group, for tiles at the operand's end.
@@ -19,8 +19,8 @@ struct OperandMaps {
 // vector u of line l is at u ^ l % 8.
 template <bool along_k>
 __device__ __forceinline__ int tile_offset(int r, int p) {
-  return along_k ? r * LINE + (p / V ^ r % 8) * 16 + p % V * int(sizeof(REAL))
-                 : (r / BK * BK + p) * LINE + (r % BK / V ^ p % 8) * 16 + r % V * int(sizeof(REAL));
+  return along_k ? r * LINE_BYTES + (p / V ^ r % 8) * 16 + p % V * int(sizeof(REAL))
+                 : (r / BK * BK + p) * LINE_BYTES + (r % BK / V ^ p % 8) * 16 + r % V * int(sizeof(REAL));
 }
 
 // Start the copy of the tile of `rows` rows of op(A) (or columns of op(B)), from `first` on of `count`, at depth `p`,

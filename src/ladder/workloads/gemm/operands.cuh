@@ -20,15 +20,15 @@ __device__ __forceinline__ size_t b_index(int p, int j, int n, int k) {
 #define GEMM_ARGUMENTS \
   const REAL *__restrict__ a, const REAL *__restrict__ b, const REAL *c, REAL *out, int m, int n, int k
 
-// The three kernels of a source, one per form, from its template `product<form>`, with attributes such as launch
-// bounds.
+// The three kernels of a source, one per form, from its template `compute_product<form>`, with attributes such as
+// launch bounds.
 #define GEMM_KERNELS(attributes)                                    \
   extern "C" __global__ void attributes gemm_nn(GEMM_ARGUMENTS) {   \
-    product<Form::nn>(a, b, c, out, m, n, k);                       \
+    compute_product<Form::nn>(a, b, c, out, m, n, k);               \
   }                                                                 \
   extern "C" __global__ void attributes gemm_tn(GEMM_ARGUMENTS) {   \
-    product<Form::tn>(a, b, c, out, m, n, k);                       \
+    compute_product<Form::tn>(a, b, c, out, m, n, k);               \
   }                                                                 \
   extern "C" __global__ void attributes gemm_nt(GEMM_ARGUMENTS) {   \
-    product<Form::nt>(a, b, c, out, m, n, k);                       \
+    compute_product<Form::nt>(a, b, c, out, m, n, k);               \
   }

@@ -11,7 +11,8 @@ extern __shared__ __align__(1024) unsigned char memory[];  // aligned as the TMA
 extern "C" __global__ void __launch_bounds__(256)
     pack(const REAL *__restrict__ from, REAL *__restrict__ to, int rows, int columns, int stride, int transposed) {
   auto &tile = *reinterpret_cast<REAL(*)[32][33]>(memory);
-  const int across = (columns - 1) / 32 + 1, left = blockIdx.x % across * 32, top = blockIdx.x / across * 32;
+  const int tiles_per_row = (columns - 1) / 32 + 1;
+  const int left = blockIdx.x % tiles_per_row * 32, top = blockIdx.x / tiles_per_row * 32;
   const int x = threadIdx.x;
 #pragma unroll
   for (int y = threadIdx.y; y < 32; y += 8)

@@ -24,13 +24,13 @@ class Model(NamedTuple):
     """The parameters of `plan`'s predictions, in cycles of a multiprocessor unless stated; fitted to measured times."""
 
     multiply_adds_per_cycle: int
-    line: float  # of a line of LINE_BYTES of an operand
-    element: float  # of an element of the result
-    add: float  # of the launch that adds the sums of split tiles
-    partial: float  # of an element of such a sum
-    unaligned_line: float = 0  # in addition, of a line whose elements are copied one by one
-    multicast_line: float = 0  # of a line of the second operand, if the blocks of a cluster multicast it
-    split_step: float = 0  # the relative extra time of a step of a split tile: such tiles share less in the L2 cache
+    line_cycles: float  # of a line of LINE_BYTES of an operand
+    element_cycles: float  # of an element of the result
+    add_cycles: float  # of the launch that adds the sums of split tiles
+    partial_cycles: float  # of an element of such a sum
+    unaligned_line_cycles: float = 0  # in addition, of a line whose elements are copied one by one
+    multicast_line_cycles: float = 0  # of a line of the second operand, if the blocks of a cluster multicast it
+    split_step_overhead: float = 0  # relative, of a step of a split tile: such tiles share less in the L2 cache
 
 
 class Plan(NamedTuple):
@@ -49,28 +49,28 @@ def plan(model, itemsize, m, n, k, unaligned, multiprocessors, stream_k, bm, bn,
     as one; `blocks` blocks fit on a multiprocessor. `unaligned` says of each operand whether its elements are copied
     one by one.
     """
-    line = LINE_BYTES // itemsize  # elements of a line; `model` has cycles
-    tiles, steps = ceil(m / (bm * cluster)) * ceil(n / bn), ceil(k / line)  # steps of a tile
+    line_elements = LINE_BYTES // itemsize
+    tiles, steps = ceil(m / (bm * cluster)) * ceil(n / bn), ceil(k / line_elements)  # steps of a tile
     # Cycles to copy the lines of a step, and for a step of all blocks of a multiprocessor.
-    lines = bm * model.line + bn * (model.line if cluster == 1 else model.multicast_line)
-    lines += (bm * unaligned[0] + bn * unaligned[1]) * model.unaligned_line
-    step = max(bm * bn * line / model.multiply_adds_per_cycle, lines) * blocks
+    copy_cycles = bm * model.line_cycles + bn * (model.line_cycles if cluster == 1 else model.multicast_line_cycles)
+    copy_cycles += (bm * unaligned[0] + bn * unaligned[1]) * model.unaligned_line_cycles
+    step_cycles = max(bm * bn * line_elements / model.multiply_adds_per_cycle, copy_cycles) * blocks
 
     def make_plan(clusters, split_tiles):
-        whole = ceil((tiles - split_tiles) / clusters)  # whole tiles of a cluster, at most
-        steps_of_cluster = whole * steps + ceil(split_tiles * steps / clusters) * (1 + model.split_step)
+        whole_tiles = ceil((tiles - split_tiles) / clusters)  # of a cluster, at most
+        cluster_steps = whole_tiles * steps + ceil(split_tiles * steps / clusters) * (1 + model.split_step_overhead)
         # Tiles' parts whose sums blocks leave to the second launch.
         parts = min(2 * clusters, split_tiles * steps) * cluster if split_tiles else 0
-        cost = steps_of_cluster * step + whole * bm * bn * blocks * model.element
-        cost += bool(parts) * model.add + parts / multiprocessors * bm * bn * model.partial
+        cost = cluster_steps * step_cycles + whole_tiles * bm * bn * blocks * model.element_cycles
+        cost += bool(parts) * model.add_cycles + parts / multiprocessors * bm * bn * model.partial_cycles
         return Plan(clusters, split_tiles, cost)
 
-    limit = multiprocessors * blocks // cluster  # clusters that fit on the GPU at once
-    plans = [make_plan(min(tiles, limit), 0)]
+    max_clusters = multiprocessors * blocks // cluster  # clusters that fit on the GPU at once
+    plans = [make_plan(min(tiles, max_clusters), 0)]
     if stream_k:
-        clusters = min(limit, tiles * steps)
-        left_over = tiles % clusters
-        plans += [make_plan(clusters, count) for count in {left_over, left_over + clusters} if 0 < count <= tiles]
+        clusters = min(max_clusters, tiles * steps)
+        remainder = tiles % clusters
+        plans += [make_plan(clusters, count) for count in {remainder, remainder + clusters} if 0 < count <= tiles]
     return min(plans, key=lambda plan: plan.cost)
 
 
@@ -103,16 +103,18 @@ def operand_maps(address, element_type, itemsize, shape, along_k, block, stride=
     The operand has `stride` elements from row to row, by default as many as its rows have. The first map's boxes are
     whole tiles, those of the second one groups of columns of 128 bytes: see operand_tiles.cuh.
     """
-    (rows, columns), line = shape, LINE_BYTES // itemsize
+    (rows, columns), line_elements = shape, LINE_BYTES // itemsize
     row_bytes = (stride or columns) * itemsize
     if along_k:
-        tile = tensor_map.encode(address, element_type, (columns, rows), (row_bytes,), (line, block))
+        tile = tensor_map.encode(address, element_type, (columns, rows), (row_bytes,), (line_elements, block))
         return tile, tile
-    group = tensor_map.encode(address, element_type, (columns, rows), (row_bytes,), (line, line))
-    if columns < line:
+    group = tensor_map.encode(address, element_type, (columns, rows), (row_bytes,), (line_elements, line_elements))
+    if columns < line_elements:
         return group, group
-    layout = (line, rows, columns // line), (row_bytes, LINE_BYTES)
-    return tensor_map.encode(address, element_type, *layout, (line, line, block // line)), group
+    layout = (line_elements, rows, columns // line_elements), (row_bytes, LINE_BYTES)
+    return tensor_map.encode(
+        address, element_type, *layout, (line_elements, line_elements, block // line_elements)
+    ), group
 
 
 class Layout(NamedTuple):
@@ -135,7 +137,7 @@ class Variant(NamedTuple):
     element_type: str  # of tensor maps
     model: Model
     geometry: Callable  # (sizes, **tiling): the grid, the block, and bytes of dynamic shared memory
-    producers: int  # threads of a block's warpgroup that copies
+    producer_threads: int  # threads of a block's warpgroup that copies
 
 
 PACK = 32  # rows and columns of a block of the kernel `pack`
@@ -183,7 +185,7 @@ def packed_product(variant, form, layout, tilings, stream_k):
         tiling, (clusters, split_tiles, _) = best_tiling(rows, columns, k)
         cluster = tiling.get("cluster", 1)
         _, (threads,), shared = variant.geometry({"m": rows, "n": columns}, **tiling)
-        multipliers = threads - variant.producers  # threads that multiply
+        consumer_threads = threads - variant.producer_threads
         kernel, add_kernel = (get_kernel(name=f"{name}{layout.kernel}", **tiling) for name in ("gemm", "add"))
         kernel.max_dynamic_shared_size_bytes = shared
         maps = []
@@ -192,14 +194,13 @@ def packed_product(variant, form, layout, tilings, stream_k):
             (y, layout.y_along_k, tiling["bn"] // cluster),  # a block of a cluster copies a part
         ):
             maps += operand_maps(address, variant.element_type, itemsize, shape, along_k, block, stride)
-        counts, split = tuple(map(np.int32, (rows, columns, k))), np.int32(split_tiles)
-        # The grid of `add_kernel`.
-        adders = split_tiles * cluster, tiling["bm"] * tiling["bn"] // (2 * multipliers)
+        counts, split_count = tuple(map(np.int32, (rows, columns, k))), np.int32(split_tiles)
+        add_grid = split_tiles * cluster, tiling["bm"] * tiling["bn"] // (2 * consumer_threads)
 
         def run(c, out, sums):
-            kernel((clusters * cluster,), (threads,), (*maps, c, out, *counts, split, sums), shared_mem=shared)
+            kernel((clusters * cluster,), (threads,), (*maps, c, out, *counts, split_count, sums), shared_mem=shared)
             if split_tiles:
-                add_kernel(adders, (multipliers,), (c, out, *counts, split, sums, np.int32(clusters)))
+                add_kernel(add_grid, (consumer_threads,), (c, out, *counts, split_count, sums, np.int32(clusters)))
 
         return run
 

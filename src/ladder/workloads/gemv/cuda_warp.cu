@@ -55,14 +55,14 @@ __device__ __forceinline__ void store_sums(const REAL *sums, REAL *out, long lon
   }
 }
 
-// Write this block's partial sums to element [row][part] of `out`, where part is blockIdx.y. A part has `columns`
-// columns. `columns` and m are multiples of WIDTH; if WIDTH isn't 1, the arrays are aligned to 16 bytes.
+// Write this block's partial sums to element [row][part] of `out`, where part is blockIdx.y. A part has `part_columns`
+// columns. `part_columns` and m are multiples of WIDTH; if WIDTH isn't 1, the arrays are aligned to 16 bytes.
 template <int WIDTH>
-__device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL *out, long long n, long long m,
-                                        long long columns) {
+__device__ __forceinline__ void compute_product(const REAL *matrix, const REAL *x, REAL *out, long long n, long long m,
+                                        long long part_columns) {
   // The teams of a block read neighbouring rows at the same time.
   const long long row = (long long)blockIdx.x * (TEAMS * ROWS) + threadIdx.x / TEAM;
-  const long long start = blockIdx.y * columns, end = start + columns < m ? start + columns : m;
+  const long long start = blockIdx.y * part_columns, end = start + part_columns < m ? start + part_columns : m;
   const auto *x_vectors = reinterpret_cast<const Vector<WIDTH> *>(x);
   const Vector<WIDTH> *row_vectors[ROWS];
 #pragma unroll
@@ -95,15 +95,15 @@ __device__ __forceinline__ void product(const REAL *matrix, const REAL *x, REAL 
 // With 16-byte accesses; the size of a row must be a multiple of 16 bytes, and the arrays aligned to 16 bytes.
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_wide(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
-              long long columns) {
-  product<16 / sizeof(REAL)>(matrix, x, out, n, m, columns);
+              long long part_columns) {
+  compute_product<16 / sizeof(REAL)>(matrix, x, out, n, m, part_columns);
 }
 
 // Element by element, for unaligned rows.
 extern "C" __global__ void __launch_bounds__(BLOCK, MIN_BLOCKS)
     gemv_single(const REAL *__restrict__ matrix, const REAL *__restrict__ x, REAL *out, long long n, long long m,
-                long long columns) {
-  product<1>(matrix, x, out, n, m, columns);
+                long long part_columns) {
+  compute_product<1>(matrix, x, out, n, m, part_columns);
 }
 
 // y (n) = the sums of the rows of partial (n, parts), in a fixed order, with a warp per row.

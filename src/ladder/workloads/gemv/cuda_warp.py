@@ -38,7 +38,7 @@ TILES = (
     {"block": 512, "team": 512, "rows": 1, "unroll": 4},
 )
 # The largest number of accesses per row that each of them is chosen for.
-MOST_ACCESSES = (2, 4, 8, 16, 32, 72, 127, 256, 450, 768, 4500, 15000, inf)
+MAX_ACCESSES = (2, 4, 8, 16, 32, 72, 127, 256, 450, 768, 4500, 15000, inf)
 ACCESS_BYTES = 16  # of the widest load
 # Columns are split until each multiprocessor has TARGET_BLOCKS blocks, or each block only MIN_STEPS steps.
 TARGET_BLOCKS, MIN_STEPS = 64, 4
@@ -46,16 +46,16 @@ TARGET_BLOCKS, MIN_STEPS = 64, 4
 
 def pick_tiling(accesses):
     """The tiling for rows of this number of accesses."""
-    return next(tiling for tiling, limit in zip(TILES, MOST_ACCESSES, strict=True) if accesses <= limit)
+    return next(tiling for tiling, max_accesses in zip(TILES, MAX_ACCESSES, strict=True) if accesses <= max_accesses)
 
 
-def divide(n, m, width, multiprocessors, block, team, rows, unroll):
-    """The number of blocks along the rows, that of parts of the columns, and a part's columns, whole `width`s."""
-    groups = -(-n // (rows * (block // team)))
-    max_parts = min(TARGET_BLOCKS * multiprocessors // groups, m // (MIN_STEPS * team * unroll * width))
-    step = team * width
-    columns = -(-m // (max(1, max_parts) * step)) * step
-    return groups, -(-m // columns), columns
+def divide(n, m, access_elements, multiprocessors, block, team, rows, unroll):
+    """The number of blocks along the rows, that of parts of the columns, and the columns of a part, whole accesses."""
+    row_blocks = -(-n // (rows * (block // team)))
+    max_parts = min(TARGET_BLOCKS * multiprocessors // row_blocks, m // (MIN_STEPS * team * unroll * access_elements))
+    step = team * access_elements
+    part_columns = -(-m // (max(1, max_parts) * step)) * step
+    return row_blocks, -(-m // part_columns), part_columns
 
 
 def setup(problem: Problem, *, block: int = 0, team: int = 0, rows: int = 0, unroll: int = 0) -> Run:
@@ -63,17 +63,17 @@ def setup(problem: Problem, *, block: int = 0, team: int = 0, rows: int = 0, unr
     matrix, x, y = problem.matrix, problem.x, problem.y
     (n, m), dtype = matrix.shape, y.dtype
     is_wide = not any(address % ACCESS_BYTES for address in (matrix.data.ptr, x.data.ptr, m * dtype.itemsize))
-    width = ACCESS_BYTES // dtype.itemsize if is_wide else 1
-    default = (pick_tiling(m // width),)
+    access_elements = ACCESS_BYTES // dtype.itemsize if is_wide else 1
+    default = (pick_tiling(m // access_elements),)
     (tiling,) = binaries.tiling_or(default, block=block, team=team, rows=rows, unroll=unroll)
-    groups, parts, columns = divide(n, m, width, cuda.multiprocessors(), **tiling)
+    row_blocks, parts, part_columns = divide(n, m, access_elements, cuda.multiprocessors(), **tiling)
     product, add_up = (
         cuda.kernel("gemv", "cuda_warp", name, dtype.name, **tiling)
         for name in ("gemv_wide" if is_wide else "gemv_single", "add_up")
     )
     out = y if parts == 1 else problem.device.empty((n, parts), dtype)
-    threads, arguments = (tiling["block"],), (matrix, x, out, np.int64(n), np.int64(m), np.int64(columns))
-    steps = [("product", lambda: product((groups, parts), threads, arguments))]
+    threads, arguments = (tiling["block"],), (matrix, x, out, np.int64(n), np.int64(m), np.int64(part_columns))
+    steps = [("product", lambda: product((row_blocks, parts), threads, arguments))]
     if parts > 1:
         grid, sum_arguments = (-(-n * 32 // tiling["block"]),), (out, y, np.int64(n), np.int32(parts))
         steps += [("partial sums", lambda: add_up(grid, threads, sum_arguments))]

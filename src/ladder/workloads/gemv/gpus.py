@@ -106,26 +106,26 @@ def steps(problem, mode, chunks, make_link, graph="off"):
         link.finish()
 
     run, prepare = [("broadcast", link.broadcast)], []
-    # `separate` are the steps for one piece, `overlapped` those for several.
+    # `separate_steps` are those for one piece, `overlapped_steps` those for several.
     if mode == "resident":
-        separate, overlapped = (
+        separate_steps, overlapped_steps = (
             [("compute", compute_all), ("gather", gather)],
             [("compute and gather", compute_and_gather)],
         )
         prepare += [("scatter", scatter)]
-        run += separate if chunks == 1 else overlapped
+        run += separate_steps if chunks == 1 else overlapped_steps
     else:
-        separate, overlapped = (
+        separate_steps, overlapped_steps = (
             [("scatter", scatter), ("compute", compute_all)],
             [("scatter and compute", scatter_and_compute)],
         )
-        run += [*(separate if chunks == 1 else overlapped), ("gather", gather)]
+        run += [*(separate_steps if chunks == 1 else overlapped_steps), ("gather", gather)]
     at_once = None
     if graph == "on":
-        at_once = chain_steps(synchronized([("graph", cuda.capture(chain_steps(run), rank.stream))]))
-    return Steps(synchronized(run), synchronized(prepare), at_once=at_once)
+        at_once = chain_steps(with_synchronization([("graph", cuda.capture(chain_steps(run), rank.stream))]))
+    return Steps(with_synchronization(run), with_synchronization(prepare), at_once=at_once)
 
 
-def synchronized(steps):
+def with_synchronization(steps):
     """The steps, with a last one that also waits until the GPU has completed all of them."""
     return [*steps[:-1], *((name, lambda step=step: (step(), cuda.synchronize())) for name, step in steps[-1:])]

@@ -21,7 +21,9 @@ class Link:
     def __init__(self, problem, rank):
         self.rank, self.matrix, self.is_first = rank, problem.matrix, rank.is_first
         # The first rank's rows are copied to its GPU directly.
-        self.staged = problem.matrix if rank.is_first else problem.device.empty(rank.matrix.shape, rank.matrix.dtype)
+        self.host_matrix = (
+            problem.matrix if rank.is_first else problem.device.empty(rank.matrix.shape, rank.matrix.dtype)
+        )
         self.element, self.row = ranks.mpi_types(problem.sizes)
         self.requests, self.copies = {}, []  # of pieces of the matrix; of pieces of y to the host
 
@@ -43,7 +45,7 @@ class Link:
         """Start the transfer of a piece of the matrix from the first rank's host to every host."""
         rows, count = self.local_rows(piece)
         send_buffer = [self.matrix, *self.layout(piece), self.row] if self.is_first else None
-        receive_buffer = ranks.in_place() if self.is_first else [self.staged[rows], count, self.row]
+        receive_buffer = ranks.in_place() if self.is_first else [self.host_matrix[rows], count, self.row]
         self.requests[piece] = self.rank.world.Iscatterv(send_buffer, receive_buffer)
 
     def await_piece(self, piece):
@@ -51,7 +53,7 @@ class Link:
         self.requests.pop(piece).Wait()
         rows = self.rank.slices[piece]
         if rows.stop > rows.start:
-            self.rank.matrix[rows].set(self.staged[rows], stream=self.rank.stream)
+            self.rank.matrix[rows].set(self.host_matrix[rows], stream=self.rank.stream)
 
     def collect(self, piece):
         """Enqueue the copy of a piece of y to the host, after its computation."""
@@ -63,8 +65,8 @@ class Link:
     def finish(self):
         """Gather the collected pieces of y, each as soon as it is on its host."""
         requests = []
-        for piece, copied in self.copies:
-            copied.synchronize()
+        for piece, copy_event in self.copies:
+            copy_event.synchronize()
             rows, count = self.local_rows(piece)
             receive_buffer = [self.rank.host.y, *self.layout(piece), self.element] if self.is_first else None
             send_buffer = ranks.in_place() if self.is_first else [self.rank.host.y[rows], count, self.element]

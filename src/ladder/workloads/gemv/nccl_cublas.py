@@ -43,8 +43,8 @@ class Link:
         # buffer marks it as free.
         counts = [rows for pieces in rank.pieces_by_rank[1:] for _, rows in pieces] if rank.is_first else []
         shape = (min(self.buffer_rows, max(counts, default=0)), problem.sizes["m"])
-        free = self.stream.record()
-        self.buffers = deque((cuda.empty(shape, rank.x.dtype), free) for _ in range(2))
+        free_event = self.stream.record()
+        self.buffers = deque((cuda.empty(shape, rank.x.dtype), free_event) for _ in range(2))
         self.arrival_events = {}
         self.communicator = communicator()
 
@@ -91,9 +91,9 @@ class Link:
 
     def forward(self, rows, peer):
         """Enqueue the transfer of rows from the first rank's host to another GPU."""
-        buffer, free = self.buffers.popleft()
+        buffer, free_event = self.buffers.popleft()
         array = buffer[: len(rows)]
-        self.copy_stream.wait_event(free)
+        self.copy_stream.wait_event(free_event)
         array.set(rows, stream=self.copy_stream)
         wait_for_stream(self.stream, self.copy_stream)
         self.send_array(array, peer)

@@ -8,7 +8,7 @@
 
 Inputs are drawn uniformly from [0, 1) by the seed; in large arrays the numbers repeat (`ladder.devices.chunked`).
 
-Shapes: a, b and out (elements,); for `read`, out holds one partial sum per block of `BLOCK` elements.
+Shapes: a, b and out (elements,); for `read`, out holds one partial sum per `BLOCK_ELEMENTS` elements.
 """
 
 from collections.abc import Iterable
@@ -35,8 +35,8 @@ SENSITIVITY = [
     ("openmp", {"threads": 1}, {"kernel": "copy", "elements": 1_027}),
     ("openmp", {"threads": 1}, {"kernel": "triad", "elements": 1_027}),
 ]
-BLOCK = 2**16  # elements of a partial sum
-CHUNK_ELEMENTS = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK
+BLOCK_ELEMENTS = 2**16  # elements of a partial sum
+CHUNK_ELEMENTS = 2**18  # elements that are checked at once, few enough for a cache; a multiple of BLOCK_ELEMENTS
 FACTOR = 3.0  # of b in `triad`
 
 
@@ -44,7 +44,7 @@ def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     count, dtype = sizes["elements"], sizes["dtype"]
     inputs = dict.fromkeys(("a", "b")[: 2 if sizes["kernel"] == "triad" else 1], ((count,), dtype))
-    length = -(-count // BLOCK) if sizes["kernel"] == "read" else count
+    length = -(-count // BLOCK_ELEMENTS) if sizes["kernel"] == "read" else count
     return inputs, {"out": ((length,), dtype)}
 
 
@@ -70,7 +70,11 @@ def check(
 
     def compare_from(start):
         elements = slice(start, start + CHUNK_ELEMENTS)
-        results = slice(start // BLOCK, (start + CHUNK_ELEMENTS) // BLOCK) if sizes["kernel"] == "read" else elements
+        results = (
+            slice(start // BLOCK_ELEMENTS, (start + CHUNK_ELEMENTS) // BLOCK_ELEMENTS)
+            if sizes["kernel"] == "read"
+            else elements
+        )
         parts = (array[elements].astype(np.float64, copy=False) for array in inputs.values())
         numbers = range(results.start, len(outputs["out"]))
         return compare_part(sizes["kernel"], outputs["out"][results], numbers, precision, *parts)
@@ -86,6 +90,6 @@ def compare_part(kernel, out, numbers, precision, a, b=None):
     if kernel == "triad":
         expected = a + FACTOR * b
         return compare("triad", out, expected, product_factor(2, precision) * expected, numbers)
-    sums = np.add.reduceat(a, np.arange(0, len(a), BLOCK))
-    factor = growing_sum_factor(BLOCK, precision) + growing_sum_factor(BLOCK, np.float64)
+    sums = np.add.reduceat(a, np.arange(0, len(a), BLOCK_ELEMENTS))
+    factor = growing_sum_factor(BLOCK_ELEMENTS, precision) + growing_sum_factor(BLOCK_ELEMENTS, np.float64)
     return compare("sums", out, sums, factor * sums, numbers)

@@ -1,9 +1,9 @@
-// STREAM on a GPU, on arrays (count). REAL is the element type. A block of BLOCK threads processes SPAN elements, those
-// of one partial sum of `read`, with 16-byte accesses; the last elements are accessed one by one.
+// STREAM on a GPU, on arrays (count). REAL is the element type. A block of BLOCK threads processes BLOCK_ELEMENTS
+// elements, those of one partial sum of `read`, with 16-byte accesses; the last elements are accessed one by one.
 //
-// Launch: grid ceil(count / SPAN), block BLOCK, no dynamic shared memory.
-constexpr long long SPAN = 65536;  // `BLOCK` in __init__.py
-constexpr int WIDTH = 16 / sizeof(REAL);
+// Launch: grid ceil(count / BLOCK_ELEMENTS), block BLOCK, no dynamic shared memory.
+constexpr long long BLOCK_ELEMENTS = 65536;  // as in __init__.py
+constexpr int WIDTH = 16 / sizeof(REAL);  // elements of a vector
 struct alignas(16) Vector {
   REAL value[WIDTH];
 };
@@ -12,12 +12,12 @@ struct alignas(16) Vector {
 // elements after these.
 template <class OnVector, class OnElement>
 __device__ void for_each(long long count, OnVector on_vector, OnElement on_element) {
-  const long long first = (long long)blockIdx.x * SPAN;
-  const long long last = first + SPAN < count ? first + SPAN : count;  // one past the last element
-  const long long vectors = last / WIDTH;
+  const long long first = (long long)blockIdx.x * BLOCK_ELEMENTS;
+  const long long end = first + BLOCK_ELEMENTS < count ? first + BLOCK_ELEMENTS : count;  // one past the last element
+  const long long vectors = end / WIDTH;
 #pragma unroll 4
   for (long long v = first / WIDTH + threadIdx.x; v < vectors; v += BLOCK) on_vector(v);
-  for (long long i = vectors * WIDTH + threadIdx.x; i < last; i += BLOCK) on_element(i);
+  for (long long i = vectors * WIDTH + threadIdx.x; i < end; i += BLOCK) on_element(i);
 }
 
 // out (gridDim.x) = the sum of each block's elements of a (count).
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) read(const REAL *a, REAL *ou
       count,
       [&](long long v) {
         const Vector vector = reinterpret_cast<const Vector *>(a)[v];
-        for (int lane = 0; lane < WIDTH; ++lane) sum += vector.value[lane];
+        for (int element = 0; element < WIDTH; ++element) sum += vector.value[element];
       },
       [&](long long i) { sum += a[i]; });
   sums[threadIdx.x] = sum;
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
       [&](long long v) {
         Vector result = reinterpret_cast<const Vector *>(a)[v];
         const Vector b_vector = reinterpret_cast<const Vector *>(b)[v];
-        for (int lane = 0; lane < WIDTH; ++lane) result.value[lane] += factor * b_vector.value[lane];
+        for (int element = 0; element < WIDTH; ++element) result.value[element] += factor * b_vector.value[element];
         reinterpret_cast<Vector *>(out)[v] = result;
       },
       [&](long long i) { out[i] = a[i] + factor * b[i]; });

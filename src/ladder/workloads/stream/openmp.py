@@ -3,7 +3,7 @@
 import numba
 
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.stream import BLOCK, FACTOR
+from ladder.workloads.stream import BLOCK_ELEMENTS, FACTOR
 
 DEVICE = "host"
 RUNTIME = "numba"
@@ -20,7 +20,7 @@ def read(a, out):
     for block in numba.prange(len(out)):
         # With a slice the compiler knows that indices are in range. Otherwise it doesn't vectorise the loop, which then
         # reaches a quarter of the bandwidth.
-        part = a[block * BLOCK : (block + 1) * BLOCK]
+        part = a[block * BLOCK_ELEMENTS : (block + 1) * BLOCK_ELEMENTS]
         total = a.dtype.type(0)
         for i in range(len(part)):
             total += part[i]
