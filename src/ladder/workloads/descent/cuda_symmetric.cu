@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       rr += value * value;
       rz_part += algorithm == JACOBI ? value * value / matrix[i * (n + 1)] : value * value;
     }
-    sum_of_block(rr, rz_part, scratch);
+    sum_over_block(rr, rz_part, scratch);
     if (threadIdx.x == 0) residual_parts[blockIdx.x] = rr, residual_parts[gridDim.x + blockIdx.x] = rz_part;
     barrier.wait();
     previous_rz = rz;
@@ -191,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       part += q * __ldcg(p + i);
     }
     unused = 0;
-    sum_of_block(part, unused, scratch);
+    sum_over_block(part, unused, scratch);
     if (threadIdx.x == 0) pq_parts[blockIdx.x] = part, pq_parts[gridDim.x + blockIdx.x] = 0;
     barrier.wait();
   }

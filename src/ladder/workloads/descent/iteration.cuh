@@ -128,7 +128,7 @@ __device__ __forceinline__ bool update_vectors(const SolveState &state, int step
       add(i, residual(state, step, kind, alpha, i), is_in_share ? __ldcg(state.p(step - 1) + i) : REAL(0));
     }
   }
-  sum_of_block(rr, rz, shared.scratch);
+  sum_over_block(rr, rz, shared.scratch);
 
   const bool is_done =
       step == state.iterations || rr <= state.tolerance * state.tolerance * (step ? __ldcg(state.history) : rr);
@@ -295,7 +295,7 @@ __device__ __forceinline__ bool advance(const SolveState &state, int step, Resid
     state.q(step)[first + row] = sum;
     part += shared.direction[row] * sum;
   }
-  sum_of_block(part, unused, shared.scratch);
+  sum_over_block(part, unused, shared.scratch);
   if (threadIdx.x == 0) state.parts(step)[blockIdx.x] = part;
   return true;
 }
