@@ -68,7 +68,7 @@ class Operations:
         return {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
 
     def values(self, variant, shape):
-        return operands.empty(Cuda(), shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
+        return operands.zeros(Cuda(), shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
 
     def layer(self, variant, problem, next_variant, fused):
         if "product" in getattr(variant, "USES", {}):
