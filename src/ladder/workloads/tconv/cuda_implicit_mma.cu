@@ -14,13 +14,13 @@
 constexpr int WARPS_ACROSS = BN / WN, THREADS = 32 * (BM / WM) * WARPS_ACROSS;  // WARPS_ACROSS: along the columns
 // Registers of a block: each thread's sums, fragments of both operands, and 64 more. The launch bounds of as many
 // blocks as then fit on a multiprocessor keep the compiler from using many more.
-constexpr int SUMS = WM * WN / 32;
-constexpr int REGISTERS_PER_BLOCK = THREADS * (SUMS + WM / 4 + WN / 4 + 64);
+constexpr int SUM_REGISTERS = WM * WN / 32;
+constexpr int REGISTERS_PER_BLOCK = THREADS * (SUM_REGISTERS + WM / 4 + WN / 4 + 64);
 constexpr int MIN_BLOCKS = REGISTERS_PER_BLOCK < 65536 ? 65536 / REGISTERS_PER_BLOCK : 1;
 
 static_assert(BM % WM == 0 && BN % WN == 0, "A warp's WM x WN elements must divide the block's: BM by WM, BN by WN.");
 static_assert(WM % 16 == 0 && WN % 16 == 0, "WM and WN must be multiples of 16.");
-static_assert(SUMS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
+static_assert(SUM_REGISTERS <= 128, "A warp's WM x WN sums don't fit in its registers: lower WM or WN.");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one buffer in use and one being filled.");
 
 // The kernel's body; see implicit_tensor.cuh for its arrays.
