@@ -453,7 +453,7 @@ def test_tapered_batches_have_every_image_once_and_end_small(images, batch):
     assert [number for batch_slice in slices for number in range(images)[batch_slice]] == list(range(images))
     lengths = [batches.length(batch_slice) for batch_slice in slices]
     assert max(batches.length(batches.group_images(group)) for group in groups) <= batch
-    assert lengths[-1] <= max(batch // 8, batches.TILE)
+    assert lengths[-1] <= max(batch // 8, batches.TILE_IMAGES)
 
 
 @pytest.mark.parametrize(("images", "batch"), [(2624, 1280), (5248, 528), (5248, 1056), (5248, 1280), (41984, 528)])

@@ -234,7 +234,7 @@ def run_layer(problem, variant, result, activation="tanh", **tuning):
     layer = workloads.load_variant("tconv", variant).layer(problem, activation=activation, result=result, **tuning)
     image, images = problem.image, len(problem.image)
     if math := tuning.pop("math", None):
-        image = operands.empty(problem.device, image.shape, math)
+        image = operands.zeros(problem.device, image.shape, math)
         operands.writer(variant, math, **tuning)(problem.image, image)
     for _, step in layer.prepare:
         step()

@@ -4,11 +4,11 @@
 
 // The target is overwritten with NaNs at once, and the data arrive only when they are waited for.
 template <int bytes>
-void copy_async(void *to, const void *from, bool inside) {
+void copy_async(void *to, const void *from, bool is_inside) {
   require((reinterpret_cast<size_t>(to) | reinterpret_cast<size_t>(from)) % bytes == 0,
           "A copy's address is not a multiple of its bytes.");
   std::memset(to, 0xff, bytes);  // NaNs
-  copy_later(to, inside ? from : nullptr, bytes);
+  copy_later(to, is_inside ? from : nullptr, bytes);
 }
 
 template <int left>

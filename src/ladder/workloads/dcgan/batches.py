@@ -17,7 +17,7 @@ LAYERS = (1, 2, 3, 4)
 SHARED_LAYERS = 1
 # Tapered batches are full ones, halves, quarters or eighths, rounded down to tiles of images, but at least a tile.
 DIVISORS = (2, 4, 8)
-TILE = 16
+TILE_IMAGES = 16
 # The share of the kernels' time in which their copies leave the link idle, in TF32 on an H100 or H200.
 IDLE_SHARE = 0.2
 
@@ -30,7 +30,7 @@ class Generator:
 
     - `project(latents, weights, bias, out, activation)`;
     - `epilogue(values, norm, activation, out)`, where `norm` is an array (2, channels) or None;
-    - `values(variant, shape)`, an array that a variant's layer can read;
+    - `input_array(variant, shape)`, an array that a variant's layer can read;
     - `layer(variant, problem, next_variant, fused)`, which returns the Layer of `tconv/layer.py`; `next_variant` is the
       variant of the next layer or None; `fused` has the operations fused into the layer: an `activation`, maybe a
       `result` of bytes.
@@ -50,7 +50,7 @@ class Generator:
         variants = [workloads.load_variant("tconv", first if index <= split else last) for index in LAYERS]
         shapes = [(batch, h, h, c) for h, c, _ in layout.layers(channels)]
         # The input of each layer, as its variant reads it.
-        self.values = [operations.values(*pair) for pair in zip(variants, shapes, strict=True)]
+        self.values = [operations.input_array(*pair) for pair in zip(variants, shapes, strict=True)]
         pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
         # The projection and every layer write float32, unless they write directly what the next layer reads.
         read_specs = [(array.shape, array.dtype) for array in self.values] + [(pictures, problem.pictures)]
@@ -67,7 +67,7 @@ class Generator:
             self.prepare += layer.prepare
             are_direct.append(layer.writes in ("operands", "uint8"))
         # Buffers for float32 results that a pass rounds, pads to whole vectors, or converts to a picture's bytes.
-        self.raw = [
+        self.float32_results = [
             None if is_direct or read == float32 else make(*float32)
             for is_direct, read, float32 in zip(are_direct, read_specs, float32_specs, strict=True)
         ]
@@ -85,13 +85,13 @@ class Generator:
         `latents` has those of the whole group, at most `batch`; `pictures` has an array per batch. The steps of the
         first batch begin with the layers that are computed for the whole group.
         """
-        shared = self.layer_steps(self.layers[:SHARED_LAYERS], slice(0, len(latents)), None)
-        begin = [*self.projection_steps(latents), *shared]
+        shared_layers = self.layer_steps(self.layers[:SHARED_LAYERS], slice(0, len(latents)), None)
+        shared_steps = [*self.projection_steps(latents), *shared_layers]
         batches, start = [], 0
         for array in pictures:
             rows = slice(start, start + len(array))
-            batches.append([*begin, *self.layer_steps(self.layers[SHARED_LAYERS:], rows, array)])
-            begin, start = [], rows.stop
+            batches.append([*shared_steps, *self.layer_steps(self.layers[SHARED_LAYERS:], rows, array)])
+            shared_steps, start = [], rows.stop
         return batches
 
     def projection_steps(self, latents):
@@ -101,19 +101,22 @@ class Generator:
         if self.epilogue == "fused":
             yield "projection", partial(self.operations.project, latents, weights, bias, values, "relu")
             return
-        raw = values if self.raw[0] is None else self.raw[0][: len(latents)]
-        yield "projection", partial(self.operations.project, latents, weights, bias, raw, "none")
-        yield "epilogues", partial(self.operations.epilogue, raw, self.norms[0], "relu", values)
+        result = values if self.float32_results[0] is None else self.float32_results[0][: len(latents)]
+        yield "projection", partial(self.operations.project, latents, weights, bias, result, "none")
+        yield "epilogues", partial(self.operations.epilogue, result, self.norms[0], "relu", values)
 
     def layer_steps(self, layers, rows, pictures):
         """The steps of some layers for `rows` of a group's images."""
         values = [*(array[rows] for array in self.values), pictures]
         for index, layer, is_activated in layers:
-            raw = values[index] if self.raw[index] is None else self.raw[index][rows]
-            yield f"layer {index}", partial(layer.run, values[index - 1], raw)
-            if not is_activated or raw is not values[index]:
-                remaining = "none" if is_activated else activation(index)
-                yield "epilogues", partial(self.operations.epilogue, raw, self.norms[index], remaining, values[index])
+            result = values[index] if self.float32_results[index] is None else self.float32_results[index][rows]
+            yield f"layer {index}", partial(layer.run, values[index - 1], result)
+            if not is_activated or result is not values[index]:
+                remaining_activation = "none" if is_activated else activation(index)
+                yield (
+                    "epilogues",
+                    partial(self.operations.epilogue, result, self.norms[index], remaining_activation, values[index]),
+                )
 
 
 def even_groups(images, batch):
@@ -130,7 +133,7 @@ def tapered_groups(images, batch):
     b <= s + IDLE_SHARE (n - s). A batch has the available size that is closest to s + IDLE_SHARE n. Consecutive batches
     form a group while they have at most `batch` images together.
     """
-    sizes = [min(max(batch // divisor // TILE, 1) * TILE, batch) for divisor in DIVISORS]
+    sizes = [min(max(batch // divisor // TILE_IMAGES, 1) * TILE_IMAGES, batch) for divisor in DIVISORS]
     smallest, start, groups = sizes[-1], 0, []
     while remaining := images - start:
         target = smallest + IDLE_SHARE * remaining

@@ -1,4 +1,4 @@
-"""Batch norms with given statistics: each is a factor and a summand per channel, which can be folded into weights."""
+"""Batch norms with given statistics: each is a scale and a shift per channel, which can be folded into weights."""
 
 from ladder.workloads.dcgan import layout
 
@@ -10,7 +10,7 @@ def parameter_names(index):
 
 
 def scale_and_shift(arrays, index):
-    """A batch norm's factors (channels,) and summands (channels,), arrays on the host or a GPU."""
+    """A batch norm's scale (channels,) and shift (channels,), arrays on the host or a GPU."""
     beta, gamma, mean, variance = (arrays[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
     scale = gamma / (variance + layout.EPSILON) ** 0.5
     return scale, beta - mean * scale
@@ -33,6 +33,6 @@ def fold(arrays, folded):
 
 
 def write_norms(arrays, norms):
-    """Write the factors and summands of all batch norms to arrays (2, channels)."""
+    """Write the scale and shift of all batch norms to arrays (2, channels)."""
     for index, array in enumerate(norms):
         array[0], array[1] = scale_and_shift(arrays, index)

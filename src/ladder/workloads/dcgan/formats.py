@@ -39,13 +39,14 @@ def read(network, latents):
 def read_network(path):
     """A network (count,), float32, and its channels."""
     raw = read_bytes(path)
-    counts = {4 * layout.count(channels): channels for channels in range(8, MAX_CHANNELS + 1, 8)}
-    channels = counts.get(len(raw))
+    channels_by_size = {4 * layout.count(channels): channels for channels in range(8, MAX_CHANNELS + 1, 8)}
+    channels = channels_by_size.get(len(raw))
     if channels is None:
-        nearest = min(counts, key=lambda size: abs(size - len(raw)))
+        nearest = min(channels_by_size, key=lambda size: abs(size - len(raw)))
         raise LadderError(
-            f"{path} has {len(raw)} bytes, which no network has: one of {counts[nearest]} channels has {nearest}, "
-            f"one of {layout.CHANNELS} has {4 * layout.count(layout.CHANNELS)}. Is it truncated, or another file?"
+            f"{path} has {len(raw)} bytes, which no network has: one of {channels_by_size[nearest]} channels has "
+            f"{nearest}, one of {layout.CHANNELS} has {4 * layout.count(layout.CHANNELS)}. Is it truncated, or another "
+            "file?"
         )
     network = np.frombuffer(raw, "<f4").astype(np.float32)
     for name, array in layout.arrays(network, channels).items():

@@ -10,17 +10,17 @@
 
 constexpr int BLOCK = 256;
 
-// out (rows, width) = activation(factor * in (rows, c) + summand), and zeros in channels from c on. A thread computes V
-// channels at a time; V divides c and width. factor and summand (period), or null for none, repeat every `period`
+// out (rows, padded_c) = activation(scale * in (rows, c) + shift), and zeros in channels from c on. A thread computes V
+// channels at a time; V divides c and padded_c. scale and shift (period), or null for none, repeat every `period`
 // elements of `in`, a multiple of c.
-template <class Output, int V>
-__device__ __forceinline__ void epilogue(const float *in, typename Output::Type *out, const float *__restrict__ factor,
-                                         const float *__restrict__ summand, unsigned rows, int c, int width, int period,
-                                         int activation) {
+template <class Format, int V>
+__device__ __forceinline__ void epilogue(const float *in, typename Format::Type *out, const float *__restrict__ scale,
+                                         const float *__restrict__ shift, unsigned rows, int c, int padded_c,
+                                         int period, int activation) {
   using In = AlignedVector<float, V>;
-  using Out = AlignedVector<typename Output::Type, V>;
+  using Out = AlignedVector<typename Format::Type, V>;
   // The index of a thread's next vector is computed without a division.
-  const unsigned row_vectors = width / V, period_rows = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
+  const unsigned row_vectors = padded_c / V, period_rows = period / c, first = blockIdx.x * BLOCK + threadIdx.x;
   const unsigned row_step = gridDim.x * BLOCK / row_vectors, column_step = gridDim.x * BLOCK % row_vectors;
   unsigned row = first / row_vectors, column = first % row_vectors;
   while (row < rows) {
@@ -30,28 +30,28 @@ __device__ __forceinline__ void epilogue(const float *in, typename Output::Type 
       const In values = *reinterpret_cast<const In *>(in + size_t(row) * c + channel);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        float value = factor ? factor[index + v] * values.value[v] : values.value[v];
-        results.value[v] = Output::convert(apply_activation(summand ? value + summand[index + v] : value, activation));
+        float value = scale ? scale[index + v] * values.value[v] : values.value[v];
+        results.value[v] = Format::convert(apply_activation(shift ? value + shift[index + v] : value, activation));
       }
     } else {
 #pragma unroll
-      for (int v = 0; v < V; ++v) results.value[v] = Output::convert(0);
+      for (int v = 0; v < V; ++v) results.value[v] = Format::convert(0);
     }
-    *reinterpret_cast<Out *>(out + size_t(row) * width + channel) = results;
+    *reinterpret_cast<Out *>(out + size_t(row) * padded_c + channel) = results;
     row += row_step, column += column_step;
     if (column >= row_vectors) column -= row_vectors, ++row;
   }
 }
 
-// A kernel of epilogue(), with four channels at a time if 4 divides c and width.
-#define EPILOGUE(name, Output)                                                                           \
-  extern "C" __global__ void __launch_bounds__(BLOCK)                                                    \
-  name(const float *in, Output::Type *out, const float *__restrict__ factor,                             \
-       const float *__restrict__ summand, unsigned rows, int c, int width, int period, int activation) { \
-    if (c % 4 == 0 && width % 4 == 0)                                                                    \
-      epilogue<Output, 4>(in, out, factor, summand, rows, c, width, period, activation);                 \
-    else                                                                                                 \
-      epilogue<Output, 1>(in, out, factor, summand, rows, c, width, period, activation);                 \
+// A kernel of epilogue(), with four channels at a time if 4 divides c and padded_c.
+#define EPILOGUE(name, Format)                                                                            \
+  extern "C" __global__ void __launch_bounds__(BLOCK)                                                     \
+  name(const float *in, Format::Type *out, const float *__restrict__ scale,                               \
+       const float *__restrict__ shift, unsigned rows, int c, int padded_c, int period, int activation) { \
+    if (c % 4 == 0 && padded_c % 4 == 0)                                                                  \
+      epilogue<Format, 4>(in, out, scale, shift, rows, c, padded_c, period, activation);                  \
+    else                                                                                                  \
+      epilogue<Format, 1>(in, out, scale, shift, rows, c, padded_c, period, activation);                  \
   }
 
 EPILOGUE(to_float32, Float32Output)

@@ -48,27 +48,27 @@ class Operations:
         self.launch_epilogue(products, NO_ARRAY, bias, activation, out)
 
     def epilogue(self, values, norm, activation, out):
-        factor, summand = (NO_ARRAY, NO_ARRAY) if norm is None else norm
-        self.launch_epilogue(values, factor, summand, activation, out)
+        scale, shift = (NO_ARRAY, NO_ARRAY) if norm is None else norm
+        self.launch_epilogue(values, scale, shift, activation, out)
 
-    def launch_epilogue(self, values, factor, summand, activation, out):
-        """Write activation(factor * values + summand); `out` may have more channels than `values`.
+    def launch_epilogue(self, values, scale, shift, activation, out):
+        """Write activation(scale * values + shift); `out` may have more channels than `values`.
 
-        Factors and summands have an element for each of the last axis of `values`.
+        Scale and shift have an element for each of the last axis of `values`.
         """
         kernel = cuda.kernel("dcgan", "cuda", f"to_{self.element_type(out)}", "float32")
-        width = out.shape[-1]
-        c = values.size // (out.size // width)
-        counts = out.size // width, c, width, values.shape[-1], ACTIVATIONS.index(activation)
+        padded_c = out.shape[-1]
+        c = values.size // (out.size // padded_c)
+        counts = out.size // padded_c, c, padded_c, values.shape[-1], ACTIVATIONS.index(activation)
         grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
-        kernel(grid, (BLOCK,), (values, out, factor, summand, *map(np.int32, counts)))
+        kernel(grid, (BLOCK,), (values, out, scale, shift, *map(np.int32, counts)))
 
     def element_type(self, out):
         """The type of an array's elements, as in the names of the kernels."""
         return {"uint16": self.math, "uint8": "uint8"}.get(out.dtype.name, "float32")
 
-    def values(self, variant, shape):
-        return operands.empty(Cuda(), shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
+    def input_array(self, variant, shape):
+        return operands.zeros(Cuda(), shape, self.math) if reads_operands(variant) else cuda.empty(shape, "float32")
 
     def layer(self, variant, problem, next_variant, fused):
         if "product" in getattr(variant, "USES", {}):

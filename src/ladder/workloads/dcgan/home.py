@@ -140,7 +140,7 @@ class GpuShare:
     def __init__(self, number, problem, images, groups, memory, copies, streams, options):
         """`groups` are lists of batches, slices of the share `images`; groups alternate between streams."""
         cupy, sizes = cuda.load_cupy(), problem.sizes
-        self.device, self.memory, self.is_hidden = cupy.cuda.Device(number), memory, copies == "hidden"
+        self.device, self.memory, self.hides_copies = cupy.cuda.Device(number), memory, copies == "hidden"
         self.host = SimpleNamespace(latents=problem.latents[images], pictures=problem.pictures[images])
         self.network = cuda.empty(problem.network.shape, "float32")
         self.latents = cuda.empty(self.host.latents.shape, "float32")
@@ -174,7 +174,7 @@ class GpuShare:
             group_slots = [next(slots) for _ in group]
             pictures = [slot.pictures[: length(images)] for slot, images in zip(group_slots, group, strict=True)]
             group_steps = generator.steps(self.latents[group_images(group)], pictures)
-            copy_stream = self.copy_stream if self.is_hidden else stream
+            copy_stream = self.copy_stream if self.hides_copies else stream
             for images, steps, slot in zip(group, group_steps, group_slots, strict=True):
                 yield Batch(images, number, chain_steps(steps), slot, stream, copy_stream)
 
@@ -208,7 +208,7 @@ class GpuShare:
             batch.slot.drawn_event.record(batch.stream)
             self.enqueue_copy(batch)
             pending.append(batch)
-            if len(pending) == (len(self.slots) if self.is_hidden else 1):
+            if len(pending) == (len(self.slots) if self.hides_copies else 1):
                 self.complete(pending.pop(0))
         for batch in pending:
             self.complete(batch)

@@ -6,10 +6,10 @@
 /* Images whose projection a thread computes at once. */
 #define BLOCK 12
 
-/* out (images, count) = activation(latents (images, terms) weights (terms, count) + bias (count)); a row of out has
-   whole vectors. */
+/* out (images, columns) = activation(latents (images, terms) weights (terms, columns) + bias (columns)); a row of out
+   has whole vectors. */
 void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *out, long images, long terms,
-             long count, long activation, long threads)
+             long columns, long activation, long threads)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (long first = 0; first < images; first += BLOCK) {
@@ -17,10 +17,10 @@ void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *o
         const REAL *latent_rows[BLOCK];
         for (long row = 0; row < rows; row++) {
             latent_rows[row] = latents + (first + row) * terms;
-            memcpy(out + (first + row) * count, bias, count * sizeof(REAL));
+            memcpy(out + (first + row) * columns, bias, columns * sizeof(REAL));
         }
-        multiply_add(out + first * count, latent_rows, weights, rows, count, terms);
-        activate(out + first * count, rows * count, activation);
+        multiply_add(out + first * columns, latent_rows, weights, rows, columns, terms);
+        activate(out + first * columns, rows * columns, activation);
     }
 }
 

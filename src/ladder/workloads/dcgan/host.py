@@ -63,7 +63,7 @@ class Operations:
         counts = len(values), values.shape[1] ** 2, values.shape[3], ACTIVATIONS.index(activation), self.threads
         call(self.library.epilogue, (values, *((None, None) if norm is None else norm)), counts)
 
-    def values(self, variant, shape):
+    def input_array(self, variant, shape):
         return self.device.empty(shape, "float32")
 
     def layer(self, variant, problem, next_variant, fused):

@@ -79,10 +79,10 @@ class Rank:
             specs, share = (inputs["latents"], outputs["pictures"]), slice(0, share.stop - share.start)
             latents, pictures = (device.empty((share.stop, *shape[1:]), dtype) for shape, dtype in specs)
         self.latents, self.pictures = latents[share], pictures[share]
-        are_remote, self.remote = world.allgather(self.is_remote), []
+        are_remote, self.remote_shares = world.allgather(self.is_remote), []
         if device.is_first():
             # The remote ranks with their shares, which only the first rank needs.
-            self.remote = [(rank, share) for rank, share in enumerate(shares) if are_remote[rank]]
+            self.remote_shares = [(rank, share) for rank, share in enumerate(shares) if are_remote[rank]]
         if len(self.latents):
             rank_problem = SimpleNamespace(sizes=sizes, network=self.network, latents=latents, pictures=pictures)
             self.gpu_share = RankShare(self, rank_problem, share, schedule(len(self.latents)), memory, streams, options)
@@ -97,11 +97,13 @@ class Rank:
     def run(self):
         """Draw all pictures; when this returns on the first rank, they are in its array."""
         self.world.Barrier()  # the first rank has written the latents and read the previous pictures
-        self.requests = [self.world.Isend(mpi_buffer(self.problem.latents[share]), rank) for rank, share in self.remote]
+        self.requests = [
+            self.world.Isend(mpi_buffer(self.problem.latents[share]), rank) for rank, share in self.remote_shares
+        ]
         if self.is_remote and self.gpu_share:
             self.world.Recv(mpi_buffer(self.latents), 0)
         self.wait()
-        for rank, share in self.remote:
+        for rank, share in self.remote_shares:
             pictures = self.problem.pictures[share]
             batches = itertools.chain(*self.schedule(len(pictures)))
             self.requests += [self.world.Irecv(mpi_buffer(pictures[part]), rank) for part in batches]

@@ -36,29 +36,29 @@ def random_network(channels, seed):
     generator = np.random.default_rng([seed, 2])
     network = np.empty(layout.count(channels), np.float32)
     arrays, layers = layout.arrays(network, channels), len(layout.layers(channels))
-    draw_weights(generator, arrays["proj_w"], arrays["proj_b"], layout.LATENT, size=2.0)
+    draw_weights(generator, arrays["proj_w"], arrays["proj_b"], layout.LATENT, deviation=2.0)
     values = latents(seed)[:STATISTICS_LATENTS].astype(np.float64)
     values = exact.project(to_float64(arrays, "proj"), values, exact.ExactArithmetic())
     for index in range(layers):
         draw_norm(generator, arrays, index, values)
         values = exact.normalise(to_float64(arrays, f"bn{index}_"), index, values, exact.ExactArithmetic())
-        name, size = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
+        name, deviation = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
         # On average, a quarter of a filter's taps contribute to an element.
         sum_of_squares = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
-        draw_weights(generator, arrays[f"{name}_w"], arrays[f"{name}_b"], sum_of_squares, size)
+        draw_weights(generator, arrays[f"{name}_w"], arrays[f"{name}_b"], sum_of_squares, deviation)
         if index + 1 < layers:
             values = exact.transposed_convolution(to_float64(arrays, name), index + 1, values, exact.ExactArithmetic())
     network.flags.writeable = False
     return network
 
 
-def draw_weights(generator, weights, bias, sum_of_squares, size):
-    """Write weights whose sums of products have a standard deviation of `size`, and biases of about half of that.
+def draw_weights(generator, weights, bias, sum_of_squares, deviation):
+    """Write weights whose sums of products have the standard deviation `deviation`, and biases of about half of that.
 
     `sum_of_squares` is that of the inputs of an element.
     """
-    weights[...] = generator.uniform(-1, 1, weights.shape) * size * (3 / sum_of_squares) ** 0.5
-    bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * size
+    weights[...] = generator.uniform(-1, 1, weights.shape) * deviation * (3 / sum_of_squares) ** 0.5
+    bias[...] = signs(generator, bias.shape) * generator.uniform(0.3, 0.6, bias.shape) * deviation
 
 
 def draw_norm(generator, arrays, index, values):

@@ -23,7 +23,7 @@ static_assert(8 * STEPS % 32 == 8, "Four rows of latents must lie in different b
 
 using Vector = AlignedVector<float, 4>;
 
-// Start to copy ROWS of latents (images, LATENT), from image `first` on, to vectors (ROWS, LATENT_VECTORS), with zeros
+// Start to copy ROWS of latents (images, LATENT), from image `first` on, to buffer (ROWS, LATENT_VECTORS), with zeros
 // after the last latent and after each latent's elements.
 __device__ __forceinline__ void load_latents(Vector (&buffer)[ROWS][LATENT_VECTORS], const float *latents, int first,
                                              int images) {
@@ -40,36 +40,37 @@ __device__ __forceinline__ void load_latents(Vector (&buffer)[ROWS][LATENT_VECTO
 // With g = lane / 4 and t = lane % 4, elements t and t + 4 of a row of mma() in step s are the latent's elements
 // 8 s + 2 t and 8 s + 2 t + 1. Column g of product j is the warp's column 4 g + j. So a lane's elements are
 // neighbours in memory.
-template <class Output>
+template <class Format>
 __device__ __forceinline__ void project(const float *latents, const float *weights, const float *bias,
-                                        typename Output::Type *out, int images, int columns, int activation) {
-  using Out = typename Output::Type;
+                                        typename Format::Type *out, int images, int columns, int activation) {
+  using Out = typename Format::Type;
   constexpr int V = 16 / sizeof(Out);
-  __shared__ Vector staged[2][ROWS][LATENT_VECTORS];
+  __shared__ Vector latent_buffers[2][ROWS][LATENT_VECTORS];
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int column = blockIdx.x * COLUMNS + threadIdx.x / 32 * WARP_COLUMNS;
   wait_for_previous_kernel();
   launch_dependents();
   int first = blockIdx.y * ROWS, buffer = 0;
-  load_latents(staged[buffer], latents, first, images);
+  load_latents(latent_buffers[buffer], latents, first, images);
 
   float weight_fragments[STEPS][4][2];
 #pragma unroll
   for (int step = 0; step < STEPS; ++step)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const int row = 8 * step + 2 * t + h;
+    for (int half = 0; half < 2; ++half) {
+      const int row = 8 * step + 2 * t + half;
       Vector vector = {};
       if (row < LATENT) vector = *reinterpret_cast<const Vector *>(weights + size_t(row) * columns + column + 4 * g);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) weight_fragments[step][j][h] = to_mma_operand(vector.value[j]);
+      for (int j = 0; j < 4; ++j) weight_fragments[step][j][half] = to_mma_operand(vector.value[j]);
     }
   Vector bias_vectors[2];
-  for (int h = 0; h < 2; ++h) bias_vectors[h] = *reinterpret_cast<const Vector *>(bias + column + 8 * t + 4 * h);
+  for (int half = 0; half < 2; ++half)
+    bias_vectors[half] = *reinterpret_cast<const Vector *>(bias + column + 8 * t + 4 * half);
 
   for (const int stride = gridDim.y * ROWS; first < images; first += stride, buffer ^= 1) {
     if (first + stride < images)
-      load_latents(staged[buffer ^ 1], latents, first + stride, images);
+      load_latents(latent_buffers[buffer ^ 1], latents, first + stride, images);
     else
       commit_copies();  // an empty group, so that wait_for_groups<1>() below waits for the group before
     wait_for_groups<1>();
@@ -85,18 +86,18 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
       for (int step = 0; step < STEPS; ++step) {
         float latent_fragments[4];
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const float *const pair = &staged[buffer][i + h * 8 + g][2 * step + t / 2].value[t % 2 * 2];
+        for (int half = 0; half < 2; ++half) {
+          const float *const pair = &latent_buffers[buffer][i + half * 8 + g][2 * step + t / 2].value[t % 2 * 2];
           const float2 values = *reinterpret_cast<const float2 *>(pair);
-          latent_fragments[h] = to_mma_operand(values.x), latent_fragments[2 + h] = to_mma_operand(values.y);
+          latent_fragments[half] = to_mma_operand(values.x), latent_fragments[2 + half] = to_mma_operand(values.y);
         }
 #pragma unroll
         for (int j = 0; j < 4; ++j) mma(sums[j], latent_fragments, weight_fragments[step][j]);
       }
       activate<16, true>(&sums[0][0], activation);
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int row = first + i + h * 8 + g;
+      for (int half = 0; half < 2; ++half) {
+        const int row = first + i + half * 8 + g;
         if (row >= images) continue;
         Out *const start = out + size_t(row) * columns + column + 8 * t;
 #pragma unroll
@@ -104,7 +105,7 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
           AlignedVector<Out, V> neighbours;
 #pragma unroll
           for (int v = 0; v < V; ++v)
-            neighbours.value[v] = Output::convert(sums[(offset + v) % 4][(offset + v) / 4 + 2 * h]);
+            neighbours.value[v] = Format::convert(sums[(offset + v) % 4][(offset + v) / 4 + 2 * half]);
           *reinterpret_cast<AlignedVector<Out, V> *>(start + offset) = neighbours;
         }
       }
@@ -114,9 +115,9 @@ __device__ __forceinline__ void project(const float *latents, const float *weigh
 }
 
 // A kernel that calls project().
-#define PROJECT(name, Output)                                                                                \
-  extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)                                     \
-  name(const float *latents, const float *weights, const float *bias, Output::Type *out, int images, int columns, \
-       int activation) {                                                                                     \
-    project<Output>(latents, weights, bias, out, images, columns, activation);                               \
+#define PROJECT(name, Format)                                                                                     \
+  extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT_BLOCKS)                                          \
+  name(const float *latents, const float *weights, const float *bias, Format::Type *out, int images, int columns, \
+       int activation) {                                                                                          \
+    project<Format>(latents, weights, bias, out, images, columns, activation);                                    \
   }

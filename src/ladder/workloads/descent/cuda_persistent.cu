@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   auto sum_residual = [&](REAL &rr, REAL &rz) {
     rr = rz = 0;
     for_each(n, [&](int u, int i) { rr += r[u] * r[u], rz += r[u] * r[u] * inverse_diagonal[u]; });
-    sum_of_block(rr, rz, scratch);
+    sum_over_block(rr, rz, scratch);
   };
 
   REAL rr, rz, previous_rz = 0, limit = 0;
@@ -135,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     multiply(p);
     REAL pq = 0, unused = 0;
     for_each(n, [&](int u, int i) { pq += p[u] * q[u]; });
-    sum_of_block(pq, unused, scratch);
+    sum_over_block(pq, unused, scratch);
     const REAL alpha = pq > SMALLEST_NORMAL ? rz / pq : REAL(0);
     previous_rz = rz;
     for_each(n, [&](int u, int i) { x_elements[u] += alpha * p[u], r[u] -= alpha * q[u]; });

@@ -126,7 +126,7 @@ __device__ __forceinline__ void multiply(const SolveState &state, REAL (*column_
 }
 
 // The totals of two arrays of the blocks' sums, block_sums (2, gridDim.x), in all threads.
-__device__ __forceinline__ void sum_over_blocks(const REAL *block_sums, REAL &first_total, REAL &second_total) {
+__device__ __forceinline__ void sum_over_grid(const REAL *block_sums, REAL &first_total, REAL &second_total) {
   first_total = second_total = 0;
   for (int i = threadIdx.x % WARP; i < gridDim.x; i += WARP)
     first_total += __ldcg(block_sums + i), second_total += __ldcg(block_sums + gridDim.x + i);
@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
   for (int step = 0;; ++step) {
     // r and x of the block's rows, from the q of the previous step.
     REAL pq = 0, unused = 0, rr = 0, block_rz = 0;
-    if (step) sum_over_blocks(pq_block_sums, pq, unused);
+    if (step) sum_over_grid(pq_block_sums, pq, unused);
     const REAL alpha = pq > SMALLEST_NORMAL ? rz / pq : REAL(0);
     for (long long i = first + threadIdx.x; i < end; i += BLOCK) {
       REAL value = step ? r[i] : b[i];
@@ -166,11 +166,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       rr += value * value;
       block_rz += algorithm == JACOBI ? value * value / matrix[i * (n + 1)] : value * value;
     }
-    sum_of_block(rr, block_rz, scratch);
+    sum_over_block(rr, block_rz, scratch);
     if (threadIdx.x == 0) residual_block_sums[blockIdx.x] = rr, residual_block_sums[gridDim.x + blockIdx.x] = block_rz;
     barrier.wait();
     previous_rz = rz;
-    sum_over_blocks(residual_block_sums, rr, rz);
+    sum_over_grid(residual_block_sums, rr, rz);
     if (step == 0) limit = tolerance * tolerance * rr;
     const bool is_done = step == iterations || rr <= limit;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
@@ -195,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
       block_pq += q * __ldcg(p + i);
     }
     unused = 0;
-    sum_of_block(block_pq, unused, scratch);
+    sum_over_block(block_pq, unused, scratch);
     if (threadIdx.x == 0) pq_block_sums[blockIdx.x] = block_pq, pq_block_sums[gridDim.x + blockIdx.x] = 0;
     barrier.wait();
   }

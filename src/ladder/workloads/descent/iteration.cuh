@@ -126,7 +126,7 @@ __device__ __forceinline__ bool update_vectors(const SolveState &state, int step
       add(i, residual(state, step, kind, alpha, i), is_in_share ? __ldcg(state.p(step - 1) + i) : REAL(0));
     }
   }
-  sum_of_block(rr, rz, shared.scratch);
+  sum_over_block(rr, rz, shared.scratch);
 
   const bool is_done =
       step == state.iterations || rr <= state.tolerance * state.tolerance * (step ? __ldcg(state.history) : rr);
@@ -294,7 +294,7 @@ __device__ __forceinline__ bool advance(const SolveState &state, int step, Resid
     state.q(step)[first + row] = sum;
     block_pq += shared.p_of_rows[row] * sum;
   }
-  sum_of_block(block_pq, unused, shared.scratch);
+  sum_over_block(block_pq, unused, shared.scratch);
   if (threadIdx.x == 0) state.pq_block_sums(step)[blockIdx.x] = block_pq;
   return true;
 }

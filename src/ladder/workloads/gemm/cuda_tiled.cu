@@ -15,8 +15,8 @@
 #include "vector.cuh"
 
 constexpr int PARTIAL_VECTORS = BLOCKS_PER_TILE > 1 ? BM * BN / V : 0;  // of sums that a cluster exchanges
-// TILES is the number of vectors of both operands' tiles in both buffers; the exchanged sums overwrite them.
-constexpr int SHARED_VECTORS = TILES > PARTIAL_VECTORS ? TILES : PARTIAL_VECTORS;
+// TILE_VECTORS is the number of vectors of both operands' tiles in both buffers; the exchanged sums overwrite them.
+constexpr int SHARED_VECTORS = TILE_VECTORS > PARTIAL_VECTORS ? TILE_VECTORS : PARTIAL_VECTORS;
 static_assert(SHARED_VECTORS <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
 // Compute a block's part of out (m, n); operands.cuh describes the arguments.

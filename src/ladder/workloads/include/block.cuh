@@ -6,7 +6,7 @@ constexpr int WARPS_OF_BLOCK = (BLOCK + WARP - 1) / WARP;
 
 // Replace `a` and `b` in all threads of a block by their sums over the block, in a fixed order; scratch (64) is in
 // shared memory.
-__device__ __forceinline__ void sum_of_block(REAL &a, REAL &b, REAL *scratch) {
+__device__ __forceinline__ void sum_over_block(REAL &a, REAL &b, REAL *scratch) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   a = sum_of_warp(a), b = sum_of_warp(b);
   __syncthreads();  // all threads have read the results of an earlier call

@@ -7,10 +7,10 @@
 #include "elementary.cuh"
 
 static_assert(LOAD == 4 || LOAD == 8 || LOAD == 12 || LOAD == 16, "load must be 4, 8, 12 or 16");
-constexpr unsigned WIDTH = 16 / sizeof(REAL);  // elements of a 16-byte access
+constexpr unsigned V = 16 / sizeof(REAL);  // elements of a 16-byte access
 constexpr unsigned MAX_THREADS = 1024;  // threads of a block
 struct alignas(16) Vector {
-  REAL value[WIDTH];
+  REAL value[V];
 };
 
 // The first LOAD elements of from (count), with zeros after the last.
@@ -20,10 +20,10 @@ struct Part {
   __device__ __forceinline__ Part(const REAL *from, unsigned count) {
     if (count >= LOAD && reinterpret_cast<size_t>(from) % sizeof(Vector) == 0) {
 #pragma unroll
-      for (unsigned v = 0; v < LOAD / WIDTH; ++v) {
+      for (unsigned v = 0; v < LOAD / V; ++v) {
         const Vector vector = reinterpret_cast<const Vector *>(from)[v];
 #pragma unroll
-        for (unsigned w = 0; w < WIDTH; ++w) value[v * WIDTH + w] = vector.value[w];
+        for (unsigned w = 0; w < V; ++w) value[v * V + w] = vector.value[w];
       }
     } else {
 #pragma unroll

@@ -61,26 +61,26 @@ __device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS
   return is_complete;
 }
 
-// For i = first, first + step, ... < count, call function(i, value i) once the value carries this flag. AT_ONCE values
-// are loaded at a time, so that their latencies overlap. Values are in slots (count, WORDS).
-template <int AT_ONCE, class Function>
+// For i = first, first + step, ... < count, call function(i, value i) once the value carries this flag. VALUES_AT_ONCE
+// values are loaded at a time, so that their latencies overlap. Values are in slots (count, WORDS).
+template <int VALUES_AT_ONCE, class Function>
 __device__ __forceinline__ void receive_flagged(const unsigned long long *slots, int first, int step, int count,
                                                 unsigned flag, Function function) {
-  for (; first < count; first += AT_ONCE * step) {
-    REAL values[AT_ONCE];
+  for (; first < count; first += VALUES_AT_ONCE * step) {
+    REAL values[VALUES_AT_ONCE];
     bool is_complete;
     do {
-      unsigned long long words[AT_ONCE][WORDS];
+      unsigned long long words[VALUES_AT_ONCE][WORDS];
 #pragma unroll
-      for (int u = 0; u < AT_ONCE; ++u)
+      for (int u = 0; u < VALUES_AT_ONCE; ++u)
         if (const int i = first + u * step; i < count) load_flagged(words[u], slots + i * WORDS);
       is_complete = true;
 #pragma unroll
-      for (int u = 0; u < AT_ONCE; ++u)
+      for (int u = 0; u < VALUES_AT_ONCE; ++u)
         if (first + u * step < count) is_complete &= is_ready(words[u], flag, values[u]);
     } while (!is_complete);
 #pragma unroll
-    for (int u = 0; u < AT_ONCE; ++u)
+    for (int u = 0; u < VALUES_AT_ONCE; ++u)
       if (const int i = first + u * step; i < count) function(i, values[u]);
   }
 }

@@ -54,12 +54,12 @@ static const REAL TAYLOR[] = {1,
 /* The logistic function of a vector. The argument of exp is clamped, so that its result is a normal number. */
 static inline Vector logistic_of(Vector z)
 {
-    const REAL max_exponent = MAX_EXPONENT, per_ln2 = 1.44269504088896340736;
+    const REAL max_exponent = MAX_EXPONENT, inverse_ln2 = 1.44269504088896340736;
     Vector x = -z;
     x = blend(x > max_exponent, broadcast(max_exponent), x);
     x = blend(x < -max_exponent, broadcast(-max_exponent), x);
     /* Round to nearest: the biased number is positive, so that the conversion's truncation rounds down. */
-    const Integers n = __builtin_convertvector(x * per_ln2 + (REAL)(BIAS + 0.5), Integers) - BIAS;
+    const Integers n = __builtin_convertvector(x * inverse_ln2 + (REAL)(BIAS + 0.5), Integers) - BIAS;
     const Vector real_n = __builtin_convertvector(n, Vector);
     const Vector r = (x - real_n * (REAL)LN2_HIGH) - real_n * (REAL)LN2_LOW;
     Vector exponential = broadcast(TAYLOR[DEGREE]);

@@ -28,23 +28,24 @@ struct Result<math, false> {
   static __device__ __forceinline__ Type convert(float x) { return x; }
 };
 
-// to (rows, width) = from (rows, c) converted to operands, with zeros in channels c to width - 1.
+// to (rows, padded_c) = from (rows, c) converted to operands, with zeros in channels c to padded_c - 1.
 template <Math math>
 __device__ __forceinline__ void write_operands(const float *__restrict__ from, typename Operand<math>::Type *to,
-                                               long long rows, int c, int width) {
-  const long long count = rows * width, step = (long long)(gridDim.x) * blockDim.x;
-  for (long long at = (long long)(blockIdx.x) * blockDim.x + threadIdx.x; at < count; at += step) {
-    const int channel = at % width;
-    to[at] = Operand<math>::convert(channel < c ? from[at / width * c + channel] : 0.0f);
+                                               long long rows, int c, int padded_c) {
+  const long long count = rows * padded_c, step = (long long)(gridDim.x) * blockDim.x;
+  for (long long index = (long long)(blockIdx.x) * blockDim.x + threadIdx.x; index < count; index += step) {
+    const int channel = index % padded_c;
+    to[index] = Operand<math>::convert(channel < c ? from[index / padded_c * c + channel] : 0.0f);
   }
 }
 
-// The kernels `<math>_operands` of a source, which convert from (rows, c) to (rows, width).
+// The kernels `<math>_operands` of a source, which convert from (rows, c) to (rows, padded_c).
 //
 // Launch: any grid along x, block 256, no dynamic shared memory.
-#define OPERAND_KERNEL(math)                                                                                          \
-  extern "C" __global__ void __launch_bounds__(256)                                                                   \
-  math##_operands(const float *__restrict__ from, Operand<Math::math>::Type *to, long long rows, int c, int width) {  \
-    write_operands<Math::math>(from, to, rows, c, width);                                                             \
+#define OPERAND_KERNEL(math)                                                                            \
+  extern "C" __global__ void __launch_bounds__(256)                                                     \
+  math##_operands(const float *__restrict__ from, Operand<Math::math>::Type *to, long long rows, int c, \
+                  int padded_c) {                                                                       \
+    write_operands<Math::math>(from, to, rows, c, padded_c);                                            \
   }
 #define OPERAND_KERNELS OPERAND_KERNEL(tf32) OPERAND_KERNEL(float16) OPERAND_KERNEL(bfloat16)

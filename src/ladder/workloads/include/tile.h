@@ -23,9 +23,9 @@ typedef REAL Vector __attribute__((vector_size(VECTOR)));
 /* Keep a vector in a register. Otherwise gcc reloads a row of B for every row of A, and the load ports become the
    bottleneck. */
 #if VECTOR <= 16 || (__AVX__ && VECTOR <= 32) || __AVX512VL__
-#define IN_REGISTER(vector) __asm__("" : "+v"(vector))
+#define KEEP_IN_REGISTER(vector) __asm__("" : "+v"(vector))
 #else
-#define IN_REGISTER(vector)
+#define KEEP_IN_REGISTER(vector)
 #endif
 
 /* The number of elements in half of an L1 cache of 32 KiB, which a block of B's rows fills. */
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void multiply_tile(Vector *c, const
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; v++) {
             row[v] = b[k * stride + v];
-            IN_REGISTER(row[v]);
+            KEEP_IN_REGISTER(row[v]);
         }
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
@@ -76,29 +76,29 @@ static inline __attribute__((always_inline)) void multiply_tile(Vector *c, const
             c[r * stride + v] = sums[r][v];
 }
 
-/* `multiply_tile` for all rows of C (rows, width) and a width that the compiler knows: the tallest tiles first, then
-   lower ones, and the last rows one by one. */
-static inline __attribute__((always_inline)) void multiply_column(Vector *c, const REAL *const *a, long offset,
-                                                                  const Vector *b, long stride, long terms, long rows,
-                                                                  int width, int transposed)
+/* `multiply_tile` for all rows of a strip C (rows, width), whose width in vectors the compiler knows: the tallest tiles
+   first, then lower ones, and the last rows one by one. */
+static inline __attribute__((always_inline)) void multiply_strip_of_width(Vector *c, const REAL *const *a, long offset,
+                                                                          const Vector *b, long stride, long terms,
+                                                                          long rows, int width, int transposed)
 {
     const int heights[] = {ROWS_OF(width), ROWS, 1};
     long r = 0;
 #pragma GCC unroll 3
-    for (int height = 0; height < 3; height++)
-        for (; r + heights[height] <= rows; r += heights[height])
+    for (int i = 0; i < 3; i++)
+        for (; r + heights[i] <= rows; r += heights[i])
             multiply_tile(c + r * stride, transposed ? a : a + r, transposed ? offset + r : offset, b, stride, terms,
-                          heights[height], width, transposed);
+                          heights[i], width, transposed);
 }
 
-/* `multiply_column` for C (rows, vectors) of any width, with a copy of the code for every width. */
+/* `multiply_strip_of_width` for a strip C (rows, vectors) of any width, with a copy of the code for every width. */
 static inline __attribute__((always_inline)) void multiply_strip(Vector *c, const REAL *const *a, long offset,
                                                                  const Vector *b, long stride, long terms, long rows,
                                                                  long vectors, int transposed)
 {
-#define CASE_OF_WIDTH(width)                                                      \
-    case width:                                                                   \
-        multiply_column(c, a, offset, b, stride, terms, rows, width, transposed); \
+#define CASE_OF_WIDTH(width)                                                              \
+    case width:                                                                           \
+        multiply_strip_of_width(c, a, offset, b, stride, terms, rows, width, transposed); \
         break;
     switch (vectors) {
         CASE_OF_WIDTH(1)

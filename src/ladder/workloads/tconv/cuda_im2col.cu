@@ -7,8 +7,9 @@
 constexpr int BLOCK = 256, TAPS = 5;
 
 // matrix (images * 2 h * 2 h, 25 depth) from image (images, h, h, depth). A block gathers a row: the pixels under the
-// reversed filter at one element of the result, and zeros where the filter is between or outside pixels. `depth` is the
-// number of channels, or of vectors of channels.
+// reversed filter at one element of the result, and zeros where the filter is between or outside pixels: `upsampled_y`
+// and `upsampled_x` are a position in an image that has zeros inserted between its pixels. `depth` is the number of
+// channels, or of vectors of channels.
 template <class Element>
 __device__ __forceinline__ void gather_row(const Element *__restrict__ image, Element *__restrict__ matrix, int h,
                                            int depth) {
@@ -16,9 +17,11 @@ __device__ __forceinline__ void gather_row(const Element *__restrict__ image, El
   const Element *const this_image = image + size_t(blockIdx.x / (4 * h * h)) * h * h * depth;
   Element *const row = matrix + size_t(blockIdx.x) * TAPS * TAPS * depth;
   for (int index = threadIdx.x; index < TAPS * TAPS * depth; index += BLOCK) {
-    const int tap = index / depth, down = y + tap / TAPS - 3, right = x + tap % TAPS - 3;
-    const bool is_pixel = down % 2 == 0 && right % 2 == 0 && down >= 0 && right >= 0 && down < 2 * h && right < 2 * h;
-    row[index] = is_pixel ? this_image[(size_t(down / 2) * h + right / 2) * depth + index % depth] : Element{};
+    const int tap = index / depth, upsampled_y = y + tap / TAPS - 3, upsampled_x = x + tap % TAPS - 3;
+    const bool is_pixel = upsampled_y % 2 == 0 && upsampled_x % 2 == 0 && upsampled_y >= 0 && upsampled_x >= 0 &&
+                          upsampled_y < 2 * h && upsampled_x < 2 * h;
+    row[index] =
+        is_pixel ? this_image[(size_t(upsampled_y / 2) * h + upsampled_x / 2) * depth + index % depth] : Element{};
   }
 }
 

@@ -1,5 +1,5 @@
 // The transposed convolution without tensor cores: tiles of BM images by BN columns, summed in steps of BK channels,
-// pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (taps, c, columns), the
+// pixel by pixel; see implicit.cuh. The image is (images, h, h, c), the packed filter (packed rows, c, columns), the
 // bias (k), the result (images, 2 h, 2 h, k).
 //
 // Launch: grid (ceil(columns / BN) * positions, ceil(images / BM)), block BM / TM * (BN / TN), no dynamic shared
@@ -11,27 +11,28 @@
 #include "tiled.cuh"
 #include "vector.cuh"
 
-static_assert(TILES <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
+static_assert(TILE_VECTORS <= 3072, "The tiles need more than 48 KiB of shared memory: lower BM, BN or BK.");
 
 // Compute BM images by BN columns of out (images, 2 h, 2 h, k), at one position.
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,
          REAL *__restrict__ out, int images, int h, int c, int k, int activation) {
-  __shared__ Vector memory[TILES];
+  __shared__ Vector memory[TILE_VECTORS];
   Vector *const a_tiles = memory, *const b_tiles = memory + 2 * BK * A_ROW;
   const int columns = PARITIES * k, column_blocks = (columns - 1) / BN + 1;
-  const int first = blockIdx.y * BM, column = blockIdx.x % column_blocks * BN;
+  const int first_image = blockIdx.y * BM, first_column = blockIdx.x % column_blocks * BN;
   const bool is_packed_aligned = columns % V == 0 && is_aligned(packed);
   const Position position(blockIdx.x / column_blocks, h);
   StepIterator<BK> steps(position, c);
 
   auto load_tiles = [&](int tile) {
     load<BM, true>(a_tiles + tile % 2 * BK * A_ROW,
-                   image + ((size_t(first) * h + steps.row) * h + steps.column) * c + steps.channel, h * h * c,
-                   images - first, c - steps.channel, false);
-    load<BN, false>(b_tiles + tile % 2 * BK * B_ROW,
-                    packed + (size_t(position.tap(steps.row, steps.column)) * c + steps.channel) * columns + column,
-                    columns, columns - column, c - steps.channel, is_packed_aligned);
+                   image + ((size_t(first_image) * h + steps.row) * h + steps.column) * c + steps.channel, h * h * c,
+                   images - first_image, c - steps.channel, false);
+    load<BN, false>(
+        b_tiles + tile % 2 * BK * B_ROW,
+        packed + (size_t(position.packed_row(steps.row, steps.column)) * c + steps.channel) * columns + first_column,
+        columns, columns - first_column, c - steps.channel, is_packed_aligned);
     steps.next();
   };
 
@@ -49,7 +50,7 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
 
 #pragma unroll
   for (int j = 0; j < TN; ++j) {
-    const int thread_column = column + thread_position.column(j / V) + j % V;
+    const int thread_column = first_column + thread_position.column(j / V) + j % V;
     const REAL addend = thread_column < columns ? bias[channel_of(thread_column, k)] : 0;
 #pragma unroll
     for (int i = 0; i < TM; ++i) sums[i][j] += addend;
@@ -59,12 +60,12 @@ convolve(const REAL *__restrict__ image, const REAL *__restrict__ packed, const 
   const bool is_out_aligned = PARITIES == 1 && k % V == 0 && is_aligned(out);
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const int row = first + thread_position.row(i);
-    if (row >= images) continue;
-    REAL *const row_out = out + position.element(row, h) * k;
+    const int image_index = first_image + thread_position.row(i);
+    if (image_index >= images) continue;
+    REAL *const row_out = out + position.element_index(image_index, h) * k;
 #pragma unroll
     for (int j = 0; j < TN; j += V) {
-      const int thread_column = column + thread_position.column(j / V);
+      const int thread_column = first_column + thread_position.column(j / V);
       if (is_out_aligned) {
         Vector vector;
 #pragma unroll

@@ -64,7 +64,7 @@ def layer(
     pack = partial(implicit.pack, problem.filter, packed.swapaxes(1, 2), parities)
 
     @cache
-    def launch(images):
+    def launcher(images):
         tiling = implicit.fastest_tiling(
             [tiling for tiling in tilings if tiling["parities"] == parities], sizes | {"images": images}
         )
@@ -74,7 +74,7 @@ def layer(
 
     def run(image, out):
         scalars = map(np.int32, (len(image), h, c, k, ACTIVATIONS.index(activation)))
-        launch(len(image))(image, packed, problem.bias, out, *scalars)
+        launcher(len(image))(image, packed, problem.bias, out, *scalars)
 
     return Layer(run, (("pack", pack),))
 

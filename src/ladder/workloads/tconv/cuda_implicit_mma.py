@@ -29,12 +29,12 @@ TILES = (
     {"bm": 128, "bn": 16, "wm": 32, "wn": 16, "stages": 4, "parities": 4},  # 3 output channels, many images
     {"bm": 32, "bn": 16, "wm": 32, "wn": 16, "stages": 4, "parities": 4},  # 3 output channels, few images
 )
-LINE = 128  # bytes of a row of a tile, as in the source
+LINE_BYTES = 128  # of a row of a tile, as in the source
 
 
 def geometry(sizes, bm, bn, wm, wn, stages, parities):
     """Grid, block, and bytes of dynamic shared memory."""
-    return implicit.grid(sizes, bm, bn, parities), (32 * (bm // wm) * (bn // wn),), stages * (bm + bn) * LINE
+    return implicit.grid(sizes, bm, bn, parities), (32 * (bm // wm) * (bn // wn),), stages * (bm + bn) * LINE_BYTES
 
 
 def layer(

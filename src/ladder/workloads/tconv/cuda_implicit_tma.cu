@@ -1,11 +1,12 @@
 // The transposed convolution on tensor cores with operands copied by the TMA: compute capability 9.0 only. It is a
 // producer-consumer pipeline: one thread copies, two warpgroups multiply.
 //
-// A block computes, for BN output channels, the four elements around each pixel of a tile. A tile is two rows of ACROSS
-// pixels of 8 OCTETS images; each warpgroup has one of the rows, 64 pixels in all. A patch in shared memory holds 128
-// bytes of the channels of these pixels and of their neighbours. A stage holds the same channels of one row of the
-// filter, whose five products read the patch at three shifts and contribute to two elements. The producer runs ahead of
-// both warpgroups, even into the next tile. The blocks of a CLUSTER multicast stages to each other.
+// A block computes, for BN output channels, the four elements around each pixel of a tile. A tile is two rows of
+// TILE_COLUMNS pixels of 8 OCTETS images; each warpgroup has one of the rows, 64 pixels in all. A patch in shared
+// memory holds 128 bytes of the channels of these pixels and of their neighbours. A stage holds the same channels of
+// one row of the filter, whose five products read the patch at three shifts and contribute to two elements. The
+// producer runs ahead of both warpgroups, even into the next tile. The blocks of a CLUSTER multicast stages to each
+// other.
 //
 // Images are in groups of eight, so that a shift by a pixel is a multiple of 1024 bytes, as tensor cores require.
 // Products have at most 64 columns: wider ones, for only some of the elements, couldn't share registers, and the
@@ -21,7 +22,8 @@
 // one, which counts as ended. All blocks call cluster_barrier() twice: after the initialisation of the barriers and at
 // the end.
 //
-// Shapes: image (images, h, h, width), packed filter (25, columns, width), out (images, 2 h, 2 h, out_width), bias (k).
+// Shapes: image (images, h, h, padded_c), packed filter (25, columns, padded_c), out (images, 2 h, 2 h, padded_k), bias
+// (k). `padded_c` and `padded_k` are the channels of a pixel and of an element in memory.
 //
 // Launch: grid (a multiple of CLUSTER, at most the multiprocessors), block 384, dynamic shared memory sizeof(Shared).
 #include "activation.cuh"
@@ -36,22 +38,26 @@
 #include "ptx/wgmma.cuh"
 #include "tensor_operands.cuh"
 
-// GROUPS: warpgroups that multiply; IMAGES and ACROSS: images of a tile, and pixels of each in a row.
+// GROUPS: warpgroups that multiply; TILE_IMAGES and TILE_COLUMNS: images of a tile, and pixels of each in a row;
+// PATCHES and STAGES: buffers.
 constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), TAPS = 5;
-constexpr int IMAGES = 8 * OCTETS, ACROSS = 64 / IMAGES;
-constexpr int PIXEL = IMAGES * LINE, PATCH_ROW = (ACROSS + 2) * PIXEL, PATCH = (GROUPS + 2) * PATCH_ROW;  // vectors
-// Vectors of a tap of the filter (not of the struct Tile, which is one of pixels) and of a stage; numbers of buffers.
-constexpr int TILE = BN * LINE, STAGE = TAPS * TILE, PATCHES = 2, STAGES = (226 * 64 - PATCHES * PATCH) / STAGE;
+constexpr int TILE_IMAGES = 8 * OCTETS, TILE_COLUMNS = 64 / TILE_IMAGES;
+// Numbers of vectors of 16 bytes: of the lines that all images of a tile have for a pixel, of a row of a patch, of a
+// patch, and below of a tap of the filter and of a stage.
+constexpr int PIXEL_VECTORS = TILE_IMAGES * LINE_VECTORS, PATCH_ROW_VECTORS = (TILE_COLUMNS + 2) * PIXEL_VECTORS;
+constexpr int PATCH_VECTORS = (GROUPS + 2) * PATCH_ROW_VECTORS;
+constexpr int TAP_VECTORS = BN * LINE_VECTORS, STAGE_VECTORS = TAPS * TAP_VECTORS, PATCHES = 2;
+constexpr int STAGES = (226 * 64 - PATCHES * PATCH_VECTORS) / STAGE_VECTORS;
 
 static_assert(STAGES >= 2, "The tiles need more than 227 KiB of shared memory: lower OCTETS or BN.");
-static_assert(64 % IMAGES == 0, "OCTETS must be 1, 2, 4 or 8.");
+static_assert(64 % TILE_IMAGES == 0, "OCTETS must be 1, 2, 4 or 8.");
 static_assert(CLUSTER >= 1 && CLUSTER <= 8, "CLUSTER must be from 1 to 8.");
 static_assert(BN == 32 || BN == 64, "BN must be 32 or 64.");
 
 // The buffers, and the barriers that signal that a buffer is full or empty.
 struct Shared {
-  Vector patches[PATCHES][PATCH];
-  Vector stages[STAGES][STAGE];
+  Vector patches[PATCHES][PATCH_VECTORS];
+  Vector stages[STAGES][STAGE_VECTORS];
   Mbarrier patch_full[PATCHES], patch_empty[PATCHES], stage_full[STAGES], stage_empty[STAGES];
 };
 
@@ -60,29 +66,30 @@ extern __shared__ __align__(1024) unsigned char memory[];
 // The numbers of the tiles of a block's cluster: `first`, `first + step`, ..., below `end`. For each number, the blocks
 // of the cluster have different pixels and the same channels.
 struct Tiles {
-  const int slices, across, down, rank, first, step, end;
+  const int channel_slices, tiles_across, tiles_down, rank, first, step, end;
   __device__ __forceinline__ Tiles(int images, int h, int k)
-      : slices((k - 1) / BN + 1), across((h - 1) / ACROSS + 1), down((h - 1) / GROUPS + 1), rank(blockIdx.x % CLUSTER),
-        first(blockIdx.x / CLUSTER), step(gridDim.x / CLUSTER),
-        end(((((images - 1) / IMAGES + 1) * across * down - 1) / CLUSTER + 1) * slices) {}
+      : channel_slices((k - 1) / BN + 1), tiles_across((h - 1) / TILE_COLUMNS + 1), tiles_down((h - 1) / GROUPS + 1),
+        rank(blockIdx.x % CLUSTER), first(blockIdx.x / CLUSTER), step(gridDim.x / CLUSTER),
+        end(((((images - 1) / TILE_IMAGES + 1) * tiles_across * tiles_down - 1) / CLUSTER + 1) * channel_slices) {}
 };
 
 // The first channel (column), pixel (x, y) and image of a block's tile with this number.
 struct Tile {
   int column, x, y, image;
   __device__ __forceinline__ Tile(const Tiles &tiles, int number) {
-    column = number % tiles.slices * BN;
-    const int index = number / tiles.slices * CLUSTER + tiles.rank;
-    x = index % tiles.across * ACROSS;
-    y = index / tiles.across % tiles.down * GROUPS;
-    image = index / tiles.across / tiles.down * IMAGES;
+    column = number % tiles.channel_slices * BN;
+    const int index = number / tiles.channel_slices * CLUSTER + tiles.rank;
+    x = index % tiles.tiles_across * TILE_COLUMNS;
+    y = index / tiles.tiles_across % tiles.tiles_down * GROUPS;
+    image = index / tiles.tiles_across / tiles.tiles_down * TILE_IMAGES;
   }
 };
 
 // A column of the filter: the parity of the elements that it contributes to, and the offset of its pixels.
-struct Tap {
+struct FilterColumn {
   int parity, shift;
-  __device__ __forceinline__ Tap(int number) : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
+  __device__ __forceinline__ FilterColumn(int number)
+      : parity((number + 1) % 2), shift((parity + 1 - number) / 2) {}
 };
 
 // Start all copies of a block from image and packed, arrays of the above shapes whose channels are `lines` lines of
@@ -90,28 +97,28 @@ struct Tap {
 // write its pixels.
 __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
-  constexpr int AHEAD = STAGES < TAPS ? STAGES : TAPS;
+  constexpr int STAGES_AHEAD = STAGES < TAPS ? STAGES : TAPS;
   PipelineState<PATCHES> patch;
   PipelineState<STAGES> stage;
-  int next = 0;  // the block of the cluster that copies the stage
+  int copying_rank = 0;  // the block of the cluster that copies the stage
   for (int number = tiles.first; number < tiles.end; number += tiles.step) {
     const Tile tile(tiles, number);
     for (int channel = 0; channel < lines * depth; channel += depth, patch.next()) {
       const auto copy_patch = [&] {
         shared.patch_empty[patch.index].wait(patch.phase + 1);
-        shared.patch_full[patch.index].arrive_and_expect(PATCH * 16);
+        shared.patch_full[patch.index].arrive_and_expect(PATCH_VECTORS * 16);
         copy_box(shared.patches[patch.index], image, shared.patch_full[patch.index], channel, tile.image, tile.x - 1,
                  tile.y - 1);
       };
       const bool is_first = number == tiles.first && channel == 0;
-      for (int row = 0; row < TAPS; ++row, stage.next(), next = (next + 1) % CLUSTER) {
+      for (int row = 0; row < TAPS; ++row, stage.next(), copying_rank = (copying_rank + 1) % CLUSTER) {
         if (row == 0 && !is_first) copy_patch();
         shared.stage_empty[stage.index].wait(stage.phase + 1);
-        shared.stage_full[stage.index].arrive_and_expect(STAGE * 16);
-        if (next == tiles.rank)
+        shared.stage_full[stage.index].arrive_and_expect(STAGE_VECTORS * 16);
+        if (copying_rank == tiles.rank)
           multicast_box((1 << CLUSTER) - 1, shared.stages[stage.index], packed, shared.stage_full[stage.index], channel,
                       tile.column, row * TAPS);
-        if (is_first && row == AHEAD - 1) {
+        if (is_first && row == STAGES_AHEAD - 1) {
           wait_for_previous_kernel();
           launch_dependents();
           copy_patch();
@@ -142,25 +149,26 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
     Mbarrier *pending_stage = nullptr, *pending_patch = nullptr;  // read by products that may still run
     for (int line = 0; line < lines; ++line, patch.next()) {
       shared.patch_full[patch.index].wait(patch.phase);
-      const Vector *const pixels = shared.patches[patch.index] + (group + 1) * PATCH_ROW + PIXEL;
+      const Vector *const pixels = shared.patches[patch.index] + (group + 1) * PATCH_ROW_VECTORS + PIXEL_VECTORS;
       // Rows of the filter in pairs, one of each parity, for short code.
 #pragma unroll 1
-      for (int pair = 0; pair < TAPS; pair += 2)
+      for (int first_row = 0; first_row < TAPS; first_row += 2)
 #pragma unroll
         for (int row_parity = 0; row_parity < 2; ++row_parity) {
-          const int row = pair + row_parity, parity = 1 - row_parity, shift = parity - pair / 2;
+          const int row = first_row + row_parity, parity = 1 - row_parity, shift = parity - first_row / 2;
           if (row == TAPS) break;
           shared.stage_full[stage.index].wait(stage.phase);
           if (unsigned(top + shift) < unsigned(h)) {  // else all pixels are zeros
             fence_products();
 #pragma unroll
-            for (int u = 0; u < LINE; u += 2)
+            for (int u = 0; u < LINE_VECTORS; u += 2)
 #pragma unroll
               for (int column = 0; column < TAPS; ++column) {
-                const Tap x(column);
-                multiply_warpgroup<math>(sums[2 * parity + x.parity],
-                                     tile_descriptor(pixels + shift * PATCH_ROW + x.shift * PIXEL + u),
-                                     tile_descriptor(shared.stages[stage.index] + column * TILE + u));
+                const FilterColumn filter_column(column);
+                multiply_warpgroup<math>(
+                    sums[2 * parity + filter_column.parity],
+                    tile_descriptor(pixels + shift * PATCH_ROW_VECTORS + filter_column.shift * PIXEL_VECTORS + u),
+                    tile_descriptor(shared.stages[stage.index] + column * TAP_VECTORS + u));
               }
             commit_products();
             wait_for_products<1>();
@@ -194,7 +202,7 @@ struct Epilogue {
   };
   const float *bias;
   Out *out;
-  int images, h, k, out_width;
+  int images, h, k, padded_k;
   float lower_bound;  // of the activation: 0 for RELU, else -infinity
 
   // Add the bias to the sums (4, BN / 8, 4) of a warpgroup's row of a tile, activate and store them.
@@ -208,7 +216,7 @@ struct Epilogue {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int row = threadIdx.x / 32 % 4 * 16 + half * 8 + lane / LANES;
-        const int image = tile.image + row % IMAGES, y = tile.y + group, x = tile.x + row / IMAGES;
+        const int image = tile.image + row % TILE_IMAGES, y = tile.y + group, x = tile.x + row / TILE_IMAGES;
         if (image >= images || y >= h || x >= h) continue;
 #pragma unroll
         for (int element = 0; element < 4; ++element) {
@@ -217,21 +225,21 @@ struct Epilogue {
           for (int v = 0; v < V; ++v)
             values.value[v] =
                 Format::convert(max_nan(sums[element][index / 8 + v / 2][half * 2 + v % 2] + addends[v], lower_bound));
-          const size_t pixel = (size_t(image) * 2 * h + 2 * y + element / 2) * 2 * h + 2 * x + element % 2;
-          store(out + pixel * out_width, column + index, values);
+          const size_t element_index = (size_t(image) * 2 * h + 2 * y + element / 2) * 2 * h + 2 * x + element % 2;
+          store(out + element_index * padded_k, column + index, values);
         }
       }
     }
   }
 
-  // Store the values of channels `index` to index + V - 1 in target (out_width).
-  __device__ __forceinline__ void store(Out *target, int index, const Values &values) const {
-    if (is_operand || out_width % V == 0) {
-      if (index < out_width) *reinterpret_cast<Values *>(target + index) = values;
+  // Store the values of channels `channel` to channel + V - 1 in target (padded_k).
+  __device__ __forceinline__ void store(Out *target, int channel, const Values &values) const {
+    if (is_operand || padded_k % V == 0) {
+      if (channel < padded_k) *reinterpret_cast<Values *>(target + channel) = values;
     } else {
 #pragma unroll
       for (int i = 0; i < V; ++i)
-        if (index + i < out_width) target[index + i] = values.value[i];
+        if (channel + i < padded_k) target[channel + i] = values.value[i];
     }
   }
 };
@@ -239,7 +247,7 @@ struct Epilogue {
 // The kernel's body, with arrays of the above shapes; if `is_operand`, the next layer reads the results as operands.
 template <Math math, bool is_operand, class Format = Result<math, is_operand>, class Out = typename Format::Type>
 __device__ __forceinline__ void convolution(const TensorMap &image, const TensorMap &packed, const float *bias,
-                                            Out *out, int images, int h, int width, int k, int out_width,
+                                            Out *out, int images, int h, int padded_c, int k, int padded_k,
                                             int activation) {
   Shared &shared = *reinterpret_cast<Shared *>(memory);
   if (threadIdx.x == 0) {
@@ -249,8 +257,8 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
   }
   cluster_barrier();
   const Tiles tiles(images, h, k);
-  constexpr int depth = LINE * 16 / sizeof(typename Operand<math>::Type);
-  const int lines = (width - 1) / depth + 1;
+  constexpr int depth = LINE_VECTORS * 16 / sizeof(typename Operand<math>::Type);
+  const int lines = (padded_c - 1) / depth + 1;
   if (threadIdx.x >= 128 * GROUPS) {
     release_registers<40>();  // 128 * 40 + 256 * 232 = 384 * 168, the registers at launch
     if (threadIdx.x == 128 * GROUPS) produce(shared, image, packed, tiles, lines, depth);
@@ -258,7 +266,7 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
     claim_registers<232>();
     const float lower_bound = activation == RELU ? 0 : __int_as_float(0xff800000);  // else -infinity
     multiply<math>(shared, tiles, h, lines,
-                   Epilogue<Format, is_operand>{bias, out, images, h, k, out_width, lower_bound});
+                   Epilogue<Format, is_operand>{bias, out, images, h, k, padded_k, lower_bound});
   }
   cluster_barrier();  // no block exits while others may arrive at its barriers
 }
@@ -272,12 +280,12 @@ __device__ __forceinline__ void convolution(const TensorMap &image, const Tensor
 #endif
 
 // The kernels for a type of operands, with results in float32 or as operands.
-#define KERNEL(math, kind, is_operand)                                                                           \
-  extern "C" __global__ void ATTRIBUTES math##_to_##kind(                                                        \
-      const __grid_constant__ TensorMap image, const __grid_constant__ TensorMap packed, const float *bias,      \
-      typename Result<Math::math, is_operand>::Type *out, int images, int h, int width, int k, int out_width,    \
-      int activation)                                                                                            \
-  BODY(convolution<Math::math, is_operand>(image, packed, bias, out, images, h, width, k, out_width, activation))
+#define KERNEL(math, result, is_operand)                                                                        \
+  extern "C" __global__ void ATTRIBUTES math##_to_##result(                                                     \
+      const __grid_constant__ TensorMap image, const __grid_constant__ TensorMap packed, const float *bias,     \
+      typename Result<Math::math, is_operand>::Type *out, int images, int h, int padded_c, int k, int padded_k, \
+      int activation)                                                                                           \
+  BODY(convolution<Math::math, is_operand>(image, packed, bias, out, images, h, padded_c, k, padded_k, activation))
 #define KERNELS(math) KERNEL(math, float32, false) KERNEL(math, operands, true)
 KERNELS(tf32)
 KERNELS(float16)

@@ -40,10 +40,9 @@ TILES = (
     {"octets": 1, "bn": 32, "cluster": 2},
     {"octets": 2, "bn": 32, "cluster": 2},
 )
-# As in the source: bytes of a line (LINE there counts 16-byte vectors), pixels of a warpgroup, rows and threads of a
-# block, and bytes of all buffers.
-LINE, PIXELS, ROWS, THREADS, MEMORY = 128, 64, 2, 384, 226 * 1024
-BARRIERS, LANES = 16, 4  # bytes of a buffer's barriers; lanes that store a row of the result
+# As in the source: bytes of a line, pixels of a warpgroup, rows and threads of a block, and bytes of all buffers.
+LINE_BYTES, PIXELS, ROWS, THREADS, BUFFER_BYTES = 128, 64, 2, 384, 226 * 1024
+BARRIER_BYTES, LANES_PER_ROW = 16, 4  # of a buffer's barriers; lanes that store a row of the result
 # The number of columns whose products take as long as reading a tile's pixels from shared memory.
 READ_COLUMNS = 32
 
@@ -58,12 +57,13 @@ def tiles(sizes, octets, bn, cluster):
 
 def geometry(sizes, octets, bn, cluster):
     """Grid with a tile per block, block, and bytes of dynamic shared memory."""
-    patch, stage = LINE * 8 * octets * (PIXELS // (8 * octets) + 2) * (ROWS + 2), LINE * TAPS * bn
-    stages = (MEMORY - 2 * patch) // stage
+    patch_bytes = LINE_BYTES * 8 * octets * (PIXELS // (8 * octets) + 2) * (ROWS + 2)
+    stage_bytes = LINE_BYTES * TAPS * bn
+    stages = (BUFFER_BYTES - 2 * patch_bytes) // stage_bytes
     return (
         (tiles(sizes, octets, bn, cluster) * cluster,),
         (THREADS,),
-        2 * (patch + BARRIERS) + stages * (stage + BARRIERS),
+        2 * (patch_bytes + BARRIER_BYTES) + stages * (stage_bytes + BARRIER_BYTES),
     )
 
 
@@ -83,9 +83,9 @@ def channel_columns(channels, itemsize):
     Lane t holds columns 2 t and 2 t + 1 of every group of eight; its columns of several groups form one vector.
     """
     vector = 16 // itemsize
-    row_channels = LANES * vector
+    row_channels = LANES_PER_ROW * vector
     channel = np.arange(ceil(channels / row_channels) * row_channels)
-    lane, offset = channel // vector % LANES, channel % vector
+    lane, offset = channel // vector % LANES_PER_ROW, channel % vector
     return channel // row_channels * row_channels + offset // 2 * 8 + lane * 2 + offset % 2
 
 
@@ -113,22 +113,22 @@ def layer(
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     columns = channel_columns(k, np.dtype(operands.TYPES[math] if result == "operands" else result).itemsize)
     permuted = problem.device.empty((TAPS**2, columns.size, c), "float32")
-    packed = operands.empty(problem.device, permuted.shape, math)
+    packed = operands.zeros(problem.device, permuted.shape, math)
     prepare = (
         ("pack", partial(permute, problem.filter, columns[:k], permuted)),
         ("pack", partial(operands.writer("cuda_implicit_tma", math, **tilings[0]), permuted, packed)),
     )
-    dtype, width = packed.dtype, packed.shape[-1]  # channels, padded
-    pixel_bytes, depth = width * dtype.itemsize, LINE // dtype.itemsize
+    dtype, padded_c = packed.dtype, packed.shape[-1]
+    pixel_bytes, depth = padded_c * dtype.itemsize, LINE_BYTES // dtype.itemsize
 
     @cache
-    def launch(address, images):
+    def launcher(address, images):
         """The launch for `images` images at an address, both of which are encoded in its tensor map."""
         launch_sizes = sizes | {"images": images}
         tiling = fastest_tiling(tilings, launch_sizes)
         images_per_tile = 8 * tiling["octets"]
-        image_layout = (width, images, h, h), (h * h * pixel_bytes, pixel_bytes, h * pixel_bytes)
-        filter_layout = (width, columns.size, TAPS**2), (pixel_bytes, columns.size * pixel_bytes)
+        image_layout = (padded_c, images, h, h), (h * h * pixel_bytes, pixel_bytes, h * pixel_bytes)
+        filter_layout = (padded_c, columns.size, TAPS**2), (pixel_bytes, columns.size * pixel_bytes)
         maps = (
             tensor_map.encode(
                 address, dtype, *image_layout, (depth, images_per_tile, PIXELS // images_per_tile + 2, ROWS + 2)
@@ -139,12 +139,12 @@ def layer(
         (blocks,), block, shared = geometry(launch_sizes, **tiling)
         grid = (min(blocks, cuda.multiprocessors() // tiling["cluster"] * tiling["cluster"]),)
         kernel.max_dynamic_shared_size_bytes = shared
-        scalars = [np.int32(count) for count in (images, h, width, k)]
+        scalars = [np.int32(count) for count in (images, h, padded_c, k)]
         launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
         return lambda out, *others: launch_kernel(grid, block, (*maps, bias, out, *scalars, *others), shared_mem=shared)
 
     def run(image, out):
-        launch(image.data.ptr, len(image))(out, np.int32(out.shape[-1]), np.int32(ACTIVATIONS.index(activation)))
+        launcher(image.data.ptr, len(image))(out, np.int32(out.shape[-1]), np.int32(ACTIVATIONS.index(activation)))
 
     return Layer(run, prepare, result)
 

@@ -14,8 +14,8 @@
 
 constexpr int THREADS = 128 * GROUPS, ROW_TILES = BM / (64 * GROUPS);  // of 64 rows, per warpgroup
 // Registers of a block: each thread's sums and 64 more.
-constexpr int REGISTERS = THREADS * (ROW_TILES * BN / 2 + 64);
-constexpr int MIN_BLOCKS = REGISTERS < 65536 ? 65536 / REGISTERS : 1;
+constexpr int REGISTERS_PER_BLOCK = THREADS * (ROW_TILES * BN / 2 + 64);
+constexpr int MIN_BLOCKS = REGISTERS_PER_BLOCK < 65536 ? 65536 / REGISTERS_PER_BLOCK : 1;
 
 static_assert(BM % (64 * GROUPS) == 0, "BM must be a multiple of 64 rows for each of the GROUPS.");
 static_assert(BN == 64 || BN == 128, "BN must be 64 or 128.");
@@ -27,7 +27,7 @@ template <Math math, bool is_operand, class Type = typename Operand<math>::Type,
           class Out = typename Result<math, is_operand>::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   const Block block(images, h, k);
-  Copies<Type, THREADS> copies(block, image, packed, width);
+  Copies<Type, THREADS> copies(block, image, packed, padded_c);
   const int tiles = copies.steps.count();
   auto load = [&](int tile) {
     if (tile < tiles) copies.start(tile);
@@ -43,13 +43,13 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
     publish_copies();
     // After this barrier the tile is complete, and the products of the tile two before have ended in all warpgroups.
     __syncthreads();
-    const Vector *const a_tile = memory + tile % STAGES * STAGE, *const b_tile = a_tile + BM * LINE;
+    const Vector *const a_tile = memory + tile % STAGES * STAGE_VECTORS, *const b_tile = a_tile + BM * LINE_VECTORS;
     fence_products();
 #pragma unroll
-    for (int u = 0; u < LINE; u += 2)
+    for (int u = 0; u < LINE_VECTORS; u += 2)
 #pragma unroll
       for (int i = 0; i < ROW_TILES; ++i)
-        multiply_warpgroup<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE + u),
+        multiply_warpgroup<math>(sums[i], tile_descriptor(a_tile + (group_row + i * 64) * LINE_VECTORS + u),
                              tile_descriptor(b_tile + u));
     commit_products();
     load(tile + STAGES - 2);
@@ -57,9 +57,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Type, Out)) {
   }
   wait_for_products<0>();
   const int warp = threadIdx.x / 32 % 4;
-  const Rows<Out> row_address = {block, out, out_width};
-  apply_epilogue<Result<math, is_operand>, 64>(sums, row_address, group_row + warp * 16, block.column, h, k, bias,
-                                               out_width, activation);
+  const RowAddress<Out> row_address = {block, out, padded_k};
+  apply_epilogue<Result<math, is_operand>, 64>(sums, row_address, group_row + warp * 16, block.first_column, h, k, bias,
+                                               padded_k, activation);
 }
 
 #define ATTRIBUTES __launch_bounds__(THREADS, MIN_BLOCKS)

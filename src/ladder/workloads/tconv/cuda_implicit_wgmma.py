@@ -21,7 +21,7 @@ LIMITS = {"dtype": ("float32",)}
 PRECISION = {"float32": "tf32"}  # unless `math` is different
 ACTIVATIONS = ("none", "relu", "tanh")
 READS_OPERANDS = True  # see `layer.py`
-LINE = 128  # bytes of a row of a tile, as in the source
+LINE_BYTES = 128  # of a row of a tile, as in the source
 # Each was the fastest in its range on an H200.
 TILES = (
     {"bm": 256, "bn": 128, "groups": 2, "stages": 4, "parities": 1},  # for large results
@@ -35,7 +35,7 @@ TILES = (
 
 def geometry(sizes, bm, bn, groups, stages, parities):
     """Grid, block, and bytes of dynamic shared memory."""
-    return implicit.grid(sizes, bm, bn, parities), (128 * groups,), stages * (bm + bn) * LINE
+    return implicit.grid(sizes, bm, bn, parities), (128 * groups,), stages * (bm + bn) * LINE_BYTES
 
 
 def layer(

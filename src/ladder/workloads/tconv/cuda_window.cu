@@ -5,9 +5,11 @@
 // channels, double-buffered. Each value there is used by 25 CHANNELS multiply-adds in the threads of up to 9 pixels.
 // The filter, packed in the order of use, is the same for all threads.
 //
-// Shapes: image (images, h, h, c), packed filter (c, WEIGHTS V), bias (CHANNELS), out (images, 2 h, 2 h, CHANNELS).
+// Shapes: image (images, h, h, c), packed filter (c, WEIGHT_VECTORS V), bias (CHANNELS), out (images, 2 h, 2 h,
+// CHANNELS).
 //
-// Launch: grid (ceil(h / ROWS) * ceil(h / COLUMNS), images), block THREADS, dynamic shared memory 32 * STAGE bytes.
+// Launch: grid (ceil(h / ROWS) * ceil(h / COLUMNS), images), block THREADS, dynamic shared memory 32 * STAGE_VECTORS
+// bytes.
 #include "activation.cuh"
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
@@ -30,30 +32,30 @@ extern __shared__ Vector memory[];
 //   pixels  4  5   1 0 3 2   5 4 7 6
 //   pixels  8  9   2 3 0 1   6 7 4 5
 //   pixels 12 13   3 2 1 0   7 6 5 4
-__device__ __forceinline__ int swizzled(int x, int u) { return x / 2 * 8 + ((x % 2 * 4 + u) ^ x / PIXELS % 8); }
+__device__ __forceinline__ int swizzled_index(int x, int u) { return x / 2 * 8 + ((x % 2 * 4 + u) ^ x / PIXELS % 8); }
 
-#define CONVOLVE_ARGUMENTS(Out)                                                                                      \
-  const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias,                    \
+#define CONVOLVE_ARGUMENTS(Out)                                                                   \
+  const REAL *__restrict__ image, const REAL *__restrict__ packed, const REAL *__restrict__ bias, \
       Out *__restrict__ out, int h, int c, int activation
 
 // The kernel's body; see above for its arrays.
 template <int CHANNELS, class Format, class Out = typename Format::Type>
 __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
-  constexpr int WEIGHTS = (25 * CHANNELS + V - 1) / V;  // vectors for each channel of the image
-  constexpr int TILE = (ROWS + 2) * PITCH * BK / V, STAGE = TILE + BK * WEIGHTS;
+  constexpr int WEIGHT_VECTORS = (25 * CHANNELS + V - 1) / V;  // vectors for each channel of the image
+  constexpr int TILE_VECTORS = (ROWS + 2) * PITCH * BK / V, STAGE_VECTORS = TILE_VECTORS + BK * WEIGHT_VECTORS;
   const int tiles_across = (h - 1) / COLUMNS + 1;
   const int top = blockIdx.x / tiles_across * ROWS, left = blockIdx.x % tiles_across * COLUMNS;
   const REAL *const this_image = image + size_t(blockIdx.y) * h * h * c;
   const bool is_aligned = c % V == 0;
 
   auto load = [&](int step) {
-    Vector *const pixels = memory + step % 2 * STAGE, *const weights = pixels + TILE;
+    Vector *const pixels = memory + step % 2 * STAGE_VECTORS, *const weights = pixels + TILE_VECTORS;
     const int channel = step * BK;
     for (int index = threadIdx.x; index < (ROWS + 2) * (COLUMNS + 2) * 4; index += THREADS) {
       const int row = index / ((COLUMNS + 2) * 4), x = index / 4 % (COLUMNS + 2), u = index % 4;
       const int y = top + row - 1, image_x = left + x - 1, first = channel + u * V;
       const bool is_inside = y >= 0 && y < h && image_x >= 0 && image_x < h;
-      Vector *const vector = &pixels[row * PITCH * 4 + swizzled(x, u)];
+      Vector *const vector = &pixels[row * PITCH * 4 + swizzled_index(x, u)];
       const REAL *const source = this_image + (size_t(y) * h + image_x) * c + first;
       if (is_aligned) {
         copy_async<16>(vector, source, is_inside && first < c);
@@ -62,8 +64,9 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
         for (int v = 0; v < V; ++v) copy_async<sizeof(REAL)>(&vector->value[v], source + v, is_inside && first + v < c);
       }
     }
-    for (int index = threadIdx.x; index < BK * WEIGHTS; index += THREADS)
-      copy_async<16>(&weights[index], packed + (size_t(channel) * WEIGHTS + index) * V, channel + index / WEIGHTS < c);
+    for (int index = threadIdx.x; index < BK * WEIGHT_VECTORS; index += THREADS)
+      copy_async<16>(&weights[index], packed + (size_t(channel) * WEIGHT_VECTORS + index) * V,
+                     channel + index / WEIGHT_VECTORS < c);
   };
 
   const int x = threadIdx.x % THREADS_ACROSS * PIXELS, y = threadIdx.x / THREADS_ACROSS;
@@ -75,30 +78,30 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
     // After this barrier the stage is complete, and the other one is free.
     __syncthreads();
     if (step + 1 < steps) load(step + 1);
-    const Vector *const tile = memory + step % 2 * STAGE, *const filter = tile + TILE;
+    const Vector *const tile = memory + step % 2 * STAGE_VECTORS, *const filter = tile + TILE_VECTORS;
 #pragma unroll 1
     for (int u = 0; u < 4; ++u) {
       Vector pixels[3][PIXELS + 2];
 #pragma unroll
       for (int row = 0; row < 3; ++row)
 #pragma unroll
-        for (int p = 0; p < PIXELS + 2; ++p) pixels[row][p] = tile[(y + row) * PITCH * 4 + swizzled(x + p, u)];
+        for (int p = 0; p < PIXELS + 2; ++p) pixels[row][p] = tile[(y + row) * PITCH * 4 + swizzled_index(x + p, u)];
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        const Vector *const weights = &filter[(u * V + v) * WEIGHTS];
+        const Vector *const weights = &filter[(u * V + v) * WEIGHT_VECTORS];
         int weight = 0;  // in the order of use; after unrolling, a constant in each
 #pragma unroll
         for (int row = 0; row < 3; ++row)
 #pragma unroll
           for (int column = 0; column < 3; ++column)
 #pragma unroll
-            for (int corner = 0; corner < 4; ++corner) {  // of the four elements around the pixel
-              if (row > 1 + corner / 2 || column > 1 + corner % 2) continue;
+            for (int element = 0; element < 4; ++element) {  // of the four elements around the pixel
+              if (row > 1 + element / 2 || column > 1 + element % 2) continue;
 #pragma unroll
               for (int j = 0; j < CHANNELS; ++j, ++weight)
 #pragma unroll
                 for (int p = 0; p < PIXELS; ++p)
-                  sums[corner / 2][p][corner % 2][j] +=
+                  sums[element / 2][p][element % 2][j] +=
                       pixels[row][p + column].value[v] * weights[weight / V].value[weight % V];
             }
       }
@@ -113,13 +116,14 @@ __device__ __forceinline__ void convolution(CONVOLVE_ARGUMENTS(Out)) {
   for (int row_parity = 0; row_parity < 2; ++row_parity) {
     const size_t row = size_t(blockIdx.y) * 2 * h + 2 * (top + y) + row_parity;
     Out *const row_out = out + (row * 2 * h + 2 * (left + x)) * CHANNELS;
-    const REAL *const results = &sums[row_parity][0][0][0];
+    const REAL *const row_sums = &sums[row_parity][0][0][0];
 #pragma unroll
     for (int index = 0; index < results_per_row; index += results_per_store) {
       AlignedVector<Out, results_per_store> neighbours;
 #pragma unroll
       for (int v = 0; v < results_per_store; ++v)
-        neighbours.value[v] = Format::convert(apply_activation(results[index + v] + bias[(index + v) % CHANNELS], activation));
+        neighbours.value[v] =
+            Format::convert(apply_activation(row_sums[index + v] + bias[(index + v) % CHANNELS], activation));
       if (is_out_aligned) {
         *reinterpret_cast<AlignedVector<Out, results_per_store> *>(row_out + index) = neighbours;
       } else {

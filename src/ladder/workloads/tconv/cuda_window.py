@@ -25,7 +25,7 @@ WRITES_UINT8 = True  # a layer may write 8-bit pixels
 # As in the source: columns of a block, pixels of a thread, channels of a step, elements of a vector of 16 bytes.
 COLUMNS, PIXELS, BK, V = 32, 4, 16, 4
 # The taps (r, s) of the filter in the order of use: for each pixel of a 3 x 3 window, element by element.
-ORDER = [
+TAP_ORDER = [
     (y + 3 - 2 * row, x + 3 - 2 * column)
     for row, column, y, x in np.ndindex(3, 3, 2, 2)
     if row <= 1 + y and column <= 1 + x
@@ -45,7 +45,7 @@ def pack(weights, packed):
     """Write a filter (5, 5, k, c) to an array (c, 25 * k padded to whole vectors)."""
     k = weights.shape[2]
     packed[...] = 0
-    for index, (r, s) in enumerate(ORDER):
+    for index, (r, s) in enumerate(TAP_ORDER):
         packed[:, index * k : (index + 1) * k] = weights[r, s].T
 
 

@@ -29,15 +29,14 @@ ACTIVATIONS = ("none", "relu", "tanh")
 READS_OPERANDS = True  # see `layer.py`
 OVERLAPS = True  # a layer's kernel may begin while the previous one ends, see `layer.py`
 WRITES_UINT8 = True  # a layer may write 8-bit pixels
-# As in the source: columns of a block's pixels, bytes of a line in shared memory (LINE there counts 16-byte vectors),
-# columns of a tensor-core product.
-COLUMNS, LINE, PRODUCT_COLUMNS = 32, 128, 8
+# As in the source: columns of a block's pixels, bytes of a line in shared memory, columns of a tensor-core product.
+COLUMNS, LINE_BYTES, PRODUCT_COLUMNS = 32, 128, 8
 
 
 def geometry(sizes, rows):
     """Grid, block, and bytes of dynamic shared memory."""
     tiles = -(-sizes["h"] // rows) * -(-sizes["h"] // COLUMNS)
-    shared = LINE * ((rows + 2) * (COLUMNS + 2) + implicit.packed_rows(parities=4) * 2 * PRODUCT_COLUMNS)
+    shared = LINE_BYTES * ((rows + 2) * (COLUMNS + 2) + implicit.packed_rows(parities=4) * 2 * PRODUCT_COLUMNS)
     return (tiles, sizes["images"]), (32 * rows // (2 if rows % 4 else 4),), shared
 
 
@@ -57,7 +56,7 @@ def layer(problem, *, math="tf32", activation="none", result="float32", overlaps
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     packed_elements = device.empty((implicit.packed_rows(parities=4), 4 * k, c), "float32")
     columns = device.empty((implicit.packed_rows(parities=4), 2, PRODUCT_COLUMNS, c), "float32")
-    packed = operands.empty(device, columns.shape, math)
+    packed = operands.zeros(device, columns.shape, math)
     kernel = cuda.kernel("tconv", "cuda_window_mma", f"{math}_to_{result}", "float32", rows=rows)
     launch_kernel = dependent_launch.launcher(kernel) if overlaps else kernel
     prepare = (

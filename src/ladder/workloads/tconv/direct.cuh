@@ -18,10 +18,11 @@ static_assert(CHANNELS * COLUMNS * ROWS <= 1024, "A block has at most 1024 threa
 struct Element {
   int x, y, channel;
   __device__ Element(int h) {
-    const unsigned across = (2 * h + COLUMNS - 1) / COLUMNS, tiles = across * ((2 * h + ROWS - 1) / ROWS);
+    const unsigned tiles_across = (2 * h + COLUMNS - 1) / COLUMNS;
+    const unsigned tiles = tiles_across * ((2 * h + ROWS - 1) / ROWS);
     channel = blockIdx.x / tiles * CHANNELS + threadIdx.x;
-    x = blockIdx.x % across * COLUMNS + threadIdx.y;
-    y = blockIdx.x % tiles / across * ROWS + threadIdx.z;
+    x = blockIdx.x % tiles_across * COLUMNS + threadIdx.y;
+    y = blockIdx.x % tiles / tiles_across * ROWS + threadIdx.z;
   }
   __device__ bool is_inside(int h, int k) const { return x < 2 * h && y < 2 * h && channel < k; }
   __device__ size_t index(int h, int k) const {
@@ -30,7 +31,7 @@ struct Element {
 };
 
 // The dot product of a pixel (c) and a row of the filter (c).
-__device__ inline REAL along_channels(const REAL *pixel, const REAL *row, int c) {
+__device__ inline REAL dot_product(const REAL *pixel, const REAL *row, int c) {
   REAL sum = 0;
   for (int i = 0; i < c; ++i) sum += pixel[i] * row[i];
   return sum;

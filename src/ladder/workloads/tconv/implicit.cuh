@@ -14,18 +14,18 @@
 constexpr int TAPS = 5;
 
 // The rows (or columns) of the image, `first` to `end` - 1, that contribute to row (or column) 2 center + parity of the
-// result; if has_both, to rows 2 center and 2 center + 1. `h` is their number in the image.
-template <bool has_both>
+// result; if has_both_parities, to rows 2 center and 2 center + 1. `h` is their number in the image.
+template <bool has_both_parities>
 struct PixelRange {
   int center, parity, first, end;
   __device__ __forceinline__ PixelRange(int center, int parity, int h) : center(center), parity(parity) {
     first = center > 0 ? center - 1 : 0;
-    end = min(!has_both && parity == 0 ? center + 1 : center + 2, h);
+    end = min(!has_both_parities && parity == 0 ? center + 1 : center + 2, h);
   }
-  // One coordinate of the packed filter's row, for a row (or column) of the image: a tap or, if has_both, the number of
-  // a neighbouring pixel, 0 to 2.
-  __device__ __forceinline__ int tap(int row) const {
-    return has_both ? row - center + 1 : 2 * (center - row) + parity + 1;
+  // One coordinate of the packed filter's row, for a row (or column) of the image: a tap or, if has_both_parities, the
+  // number of a neighbouring pixel, 0 to 2.
+  __device__ __forceinline__ int packed_coordinate(int row) const {
+    return has_both_parities ? row - center + 1 : 2 * (center - row) + parity + 1;
   }
   __device__ __forceinline__ int count() const { return end - first; }
 };
@@ -51,11 +51,11 @@ struct Position {
   __device__ __forceinline__ Position(int number, int h)
       : Position(Pixel(number % (h * h), h), POSITIONS_PER_PIXEL - 1 - number / (h * h), h) {}
   // The row of the packed filter for a pixel.
-  __device__ __forceinline__ int tap(int row, int column) const {
-    return y.tap(row) * (PARITIES == 1 ? TAPS : 3) + x.tap(column);
+  __device__ __forceinline__ int packed_row(int row, int column) const {
+    return y.packed_coordinate(row) * (PARITIES == 1 ? TAPS : 3) + x.packed_coordinate(column);
   }
   // The index of the first of the elements among those of all images.
-  __device__ __forceinline__ size_t element(size_t image, int h) const {
+  __device__ __forceinline__ size_t element_index(size_t image, int h) const {
     return (image * 2 * h + 2 * y.center + y.parity) * 2 * h + 2 * x.center + x.parity;
   }
 

@@ -13,7 +13,7 @@ from ladder.workloads.tconv import TAPS
 
 # The overhead of a block, as a number of terms (a channel of a pixel is one), and the part of the longest block that
 # runs alone at the end.
-BLOCK_STEPS, TAIL_SHARE = 64, 0.25
+BLOCK_OVERHEAD, TAIL_SHARE = 64, 0.25
 
 
 def packed_rows(parities):
@@ -59,6 +59,6 @@ def cost(sizes, multiprocessors, bm, bn, parities=1, bk=32, half_rate_rows=8, **
     # and those of two.
     positions, one_parity, both_parities = 4 // parities * h**2, 5 * h - 3, 3 * h - 2
     pixels = {1: one_parity * one_parity, 2: one_parity * both_parities, 4: both_parities * both_parities}[parities]
-    block = pixels * ceil(c / bk) * bk / positions + BLOCK_STEPS  # terms of a block on average
-    steps = block * grid_columns * grid_rows / multiprocessors + TAIL_SHARE * min(3, h) ** 2 * c
-    return steps * bm * bn * (1 + half_rate_rows / bm + half_rate_rows / bn)
+    block_terms = pixels * ceil(c / bk) * bk / positions + BLOCK_OVERHEAD  # on average
+    terms = block_terms * grid_columns * grid_rows / multiprocessors + TAIL_SHARE * min(3, h) ** 2 * c
+    return terms * bm * bn * (1 + half_rate_rows / bm + half_rate_rows / bn)

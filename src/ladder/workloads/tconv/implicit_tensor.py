@@ -32,7 +32,7 @@ def layer(problem, variant, tilings, geometry, math, activation, result):
     tiling = implicit.fastest_tiling(tilings, sizes, HALF_RATE_ROWS)
     parities = tiling.get("parities", 1)
     packed_float32 = problem.device.empty((implicit.packed_rows(parities), parities * k, c), "float32")
-    packed = operands.empty(problem.device, packed_float32.shape, math)
+    packed = operands.zeros(problem.device, packed_float32.shape, math)
     prepare = (
         ("pack", partial(implicit.pack, problem.filter, packed_float32, parities)),
         ("pack", partial(operands.writer(variant, math, **tiling), packed_float32, packed)),

@@ -3,7 +3,7 @@
 #pragma once
 #include "ptx/async_copy.cuh"
 
-constexpr int LINE = 8;  // vectors of 16 bytes
+constexpr int LINE_VECTORS = 8;  // vectors of 16 bytes
 
 struct alignas(16) Vector {
   unsigned value[4];
@@ -23,7 +23,7 @@ struct alignas(16) Vector {
 //   row 6   6 7 4 5 2 3 0 1
 //   row 7   7 6 5 4 3 2 1 0
 //   row 8   as row 0
-__device__ __forceinline__ int swizzled(int row, int u) { return row * LINE + (u ^ row % LINE); }
+__device__ __forceinline__ int swizzled_index(int row, int u) { return row * LINE_VECTORS + (u ^ row % LINE_VECTORS); }
 
 // Start to copy a vector of operands, or zeros if `is_inside` is false.
 template <class Type>

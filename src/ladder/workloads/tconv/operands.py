@@ -9,14 +9,14 @@ from ladder.harness.steps import Steps
 
 BLOCK = 256  # threads, as in `include/tensor_operands.cuh`
 BLOCKS_PER_MULTIPROCESSOR = 8
-PER_VECTOR = {"tf32": 4, "float16": 8, "bfloat16": 8}  # operands in a vector of 16 bytes
+OPERANDS_PER_VECTOR = {"tf32": 4, "float16": 8, "bfloat16": 8}  # of 16 bytes
 TYPES = {"tf32": "float32", "float16": "uint16", "bfloat16": "uint16"}  # as bits, since CuPy has no bfloat16
 
 
-def empty(device, shape, math):
+def zeros(device, shape, math):
     """An array of zeros for the operands of an array of this shape; its rows are padded to whole vectors."""
-    width = -(-shape[-1] // PER_VECTOR[math]) * PER_VECTOR[math]
-    array = device.empty((*shape[:-1], width), TYPES[math])
+    row_length = -(-shape[-1] // OPERANDS_PER_VECTOR[math]) * OPERANDS_PER_VECTOR[math]
+    array = device.empty((*shape[:-1], row_length), TYPES[math])
     array[...] = 0
     return array
 
@@ -39,8 +39,8 @@ def steps(problem, layer, math, write):
     whole vectors: the layer then reads the float32 image itself.
     """
     prepare = list(layer.prepare)
-    if math == "tf32" and problem.sizes["c"] % PER_VECTOR[math] == 0:
+    if math == "tf32" and problem.sizes["c"] % OPERANDS_PER_VECTOR[math] == 0:
         return Steps([(None, partial(layer.run, problem.image, problem.out))], prepare=prepare)
-    image = empty(problem.device, problem.image.shape, math)
+    image = zeros(problem.device, problem.image.shape, math)
     timed = [("operands", partial(write, problem.image, image)), ("product", partial(layer.run, image, problem.out))]
     return Steps(timed, prepare=prepare)

@@ -42,7 +42,7 @@ def setup(
         return array.to(TYPES[math] or array.dtype).contiguous(memory_format=layout(array))
 
     @torch.inference_mode()
-    def write():
+    def convert_operands():
         tensors.update(image=operand(image), weights=operand(weights), bias=operand(bias))
 
     @torch.inference_mode()
@@ -54,7 +54,7 @@ def setup(
         result = tensors["result"]
         out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :height, :height])
 
-    return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", write)])
+    return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", convert_operands)])
 
 
 def layout(array):

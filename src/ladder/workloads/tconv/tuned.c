@@ -15,7 +15,7 @@ long packed_size(long c, long k)
 }
 
 /* The number of elements of the workspace: the threads' sums, for blocks of `block` images, and a padded bias. */
-long workspace(long threads, long block, long h, long k)
+long workspace_size(long threads, long block, long h, long k)
 {
     return (threads * block * h * h + 1) * padded(k);
 }
@@ -35,15 +35,15 @@ void pack(const REAL *filter, REAL *packed, long c, long k)
 static void add_tap(REAL *sums, const REAL *image, const REAL *tap, long count, long h, long c, long stride, long down,
                     long right)
 {
-    const long first = right < 0 ? -right : 0, last = min(h, h - right);
-    if (first >= last)
+    const long first = right < 0 ? -right : 0, end = min(h, h - right);
+    if (first >= end)
         return;
-    const REAL *rows[(last - first) * count];
+    const REAL *rows[(end - first) * count];
     for (long p = down < 0 ? -down : 0; p < min(h, h - down); p++) {
-        for (long q = first; q < last; q++)
+        for (long q = first; q < end; q++)
             for (long n = 0; n < count; n++)
                 rows[(q - first) * count + n] = image + ((n * h + p + down) * h + q + right) * c;
-        multiply_add(sums + (p * h + first) * count * stride, rows, tap, (last - first) * count, stride, c);
+        multiply_add(sums + (p * h + first) * count * stride, rows, tap, (end - first) * count, stride, c);
     }
 }
 
@@ -68,8 +68,8 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
 }
 
 /* Convolve image (images, h, h, c) with packed (5, 5, c, padded k) and bias (k) to out (images, 2 h, 2 h, k), with sums
-   (workspace) as scratch. A thread's task is one parity of a block of images; of the four parities, that with the most
-   taps comes first. */
+   (workspace_size) as scratch. A thread's task is one parity of a block of images; of the four parities, that with the
+   most taps comes first. */
 void convolve(const REAL *image, const REAL *packed, const REAL *bias, REAL *out, REAL *sums, long images, long h,
               long c, long k, long block, long threads, long activation)
 {

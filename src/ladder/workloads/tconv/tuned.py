@@ -40,7 +40,7 @@ def layer(
     block = min(images, block or max(1, PIXELS // h))
     library = libraries.load("tconv", "tuned", dtype, flags=flags, vector=vector)
     packed = problem.device.empty((size(library.packed_size, c, k),), dtype)
-    sums = problem.device.empty((size(library.workspace, threads, block, h, k),), dtype)
+    sums = problem.device.empty((size(library.workspace_size, threads, block, h, k),), dtype)
     pack = partial(call, library.pack, (problem.filter, packed), (c, k))
 
     def run(image, out):

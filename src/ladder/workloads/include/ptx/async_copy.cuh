@@ -2,16 +2,16 @@
 #pragma once
 #include "ptx/shared_address.cuh"
 
-// Start to copy `bytes`, 4, 8 or 16, or to write as many zeros if `inside` is false. Both addresses are multiples of
+// Start to copy `bytes`, 4, 8 or 16, or to write as many zeros if `is_inside` is false. Both addresses are multiples of
 // `bytes`.
 template <int bytes, class Type>
-__device__ __forceinline__ void copy_async(void *to, const Type *from, bool inside) {
+__device__ __forceinline__ void copy_async(void *to, const Type *from, bool is_inside) {
   const unsigned address = shared_address(to);
   if constexpr (bytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(inside ? 16 : 0));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(is_inside ? 16 : 0));
   else
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(bytes),
-                 "r"(inside ? bytes : 0));
+                 "r"(is_inside ? bytes : 0));
 }
 
 // Form a group of the copies that this thread has started since its last group, possibly none.

@@ -43,22 +43,22 @@ __device__ __forceinline__ void copy_box(void *to, const TensorMap &map, Mbarrie
 }
 
 // Copy the box at (x, y) of an array of two dimensions to the same address in the blocks of the cluster whose bits are
-// set in `blocks`. In each of these blocks the mbarrier at the address of `full` counts the bytes.
-__device__ __forceinline__ void multicast_box(unsigned short blocks, void *to, const TensorMap &map, Mbarrier &full,
-                                            int x, int y) {
+// set in `block_mask`. In each of these blocks the mbarrier at the address of `full` counts the bytes.
+__device__ __forceinline__ void multicast_box(unsigned short block_mask, void *to, const TensorMap &map, Mbarrier &full,
+                                              int x, int y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
       "[%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(full.address()), "r"(x), "r"(y), "h"(blocks)
+      "l"(&map), "r"(full.address()), "r"(x), "r"(y), "h"(block_mask)
       : "memory");
 }
 
 // The same of the box at (x, y, z) of an array of three dimensions.
-__device__ __forceinline__ void multicast_box(unsigned short blocks, void *to, const TensorMap &map, Mbarrier &full,
-                                            int x, int y, int z) {
+__device__ __forceinline__ void multicast_box(unsigned short block_mask, void *to, const TensorMap &map, Mbarrier &full,
+                                              int x, int y, int z) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
       "[%1, {%3, %4, %5}], [%2], %6;" ::"r"(shared_address(to)),
-      "l"(&map), "r"(full.address()), "r"(x), "r"(y), "r"(z), "h"(blocks)
+      "l"(&map), "r"(full.address()), "r"(x), "r"(y), "r"(z), "h"(block_mask)
       : "memory");
 }

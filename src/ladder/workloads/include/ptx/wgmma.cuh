@@ -67,10 +67,10 @@ __device__ __forceinline__ void multiply_warpgroup(float (&sums)[count][4], unsi
                                                    unsigned long long b) {
   static_assert(count == 4 || count == 8 || count == 16, "A product has 32, 64 or 128 columns.");
 // The operands are `sum_count` sums, then a and b. The constants: accumulate (1), the signs of A and B (1, 1) and, for
-// 16-bit types, no transpositions (0, 0). `kind` has the length along k and the types.
-#define PRODUCT(columns, sum_count, b_operand, kind, transpositions)                                                \
-  WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns kind " {" NAMES_##sum_count "}, %" #sum_count ", %" #b_operand \
-        ", 1, 1, 1" transpositions ";", : SUMS_##sum_count(sums, 0) : "l"(a), "l"(b))
+// 16-bit types, no transpositions (0, 0). `k_and_types` has the length along k and the types.
+#define PRODUCT(columns, sum_count, b_operand, k_and_types, transpositions)                                    \
+  WGMMA("wgmma.mma_async.sync.aligned.m64n" #columns k_and_types " {" NAMES_##sum_count "}, %" #sum_count ", %" \
+        #b_operand ", 1, 1, 1" transpositions ";", : SUMS_##sum_count(sums, 0) : "l"(a), "l"(b))
 #define PRODUCT_OF(columns, sum_count, b_operand)                                                                \
   if constexpr (count * 8 == columns) {                                                                          \
     if constexpr (math == Math::tf32) PRODUCT(columns, sum_count, b_operand, "k8.f32.tf32.tf32", "");            \
