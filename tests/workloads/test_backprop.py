@@ -275,7 +275,7 @@ def faulty_epoch(fault):
             for derivatives in gradient:
                 derivatives[0] = 0
         altered = sizes | ({"momentum": 0.0} if fault == "momentum dropped" else {})
-        new_weights, changes = reference.step(
+        new_weights, changes = reference.update(
             altered, float64_weights, [dw.astype(np.float64) for dw in steps], gradient
         )
         for new_w, new_dw, w, dw in zip(new_weights, changes, weights, steps, strict=True):

@@ -119,10 +119,10 @@ FAULTS = {
     "no barrier behind the tiles": ("__syncthreads();  // the tiles are complete", ""),
     "no barrier behind the weights": ("__syncthreads();  // all weights are copied", ""),
     "no barrier behind the sums of warps": ("__syncthreads();  // the sums of all warps are complete", ""),
-    "momentum dropped": ("net.momentum * dw", "dw"),
+    "momentum dropped": ("layer.momentum * dw", "dw"),
     "the last tile skipped": ("start < terms; start += TILE", "start + TILE <= terms; start += TILE"),
     "an error added once and lost": ("old != assumed;)", "old == assumed;)"),
-    "the bias skipped": ("net.w[tile.column] + sum", "sum"),
+    "the bias skipped": ("layer.w[tile.column] + sum", "sum"),
 }
 
 

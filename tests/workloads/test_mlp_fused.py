@@ -51,7 +51,7 @@ def train(monkeypatch):
 
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 2)
     monkeypatch.setattr(cuda_fused, "address", lambda array: array.ctypes.data)
-    monkeypatch.setattr(cuda_fused, "on_gpu", lambda rows: np.array(rows, np.int64))
+    monkeypatch.setattr(cuda_fused, "gpu_array", lambda rows: np.array(rows, np.int64))
     return run
 
 

@@ -126,8 +126,8 @@ FAULTS = {
         "    wait_for_copies();",
         "    if (step) wait_for_copies();",
     ),
-    "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    unit_value = write_w", "\n    write_w"),
-    "a bias left out": ("last_layer.cuh", "shared.bias[hidden][i - weight_count] += sum;", ";"),
+    "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    inverse_scale = write_w", "\n    write_w"),
+    "a bias left out": ("last_layer.cuh", "shared.bias[last_hidden][i - weight_count] += sum;", ";"),
 }
 
 

@@ -1,7 +1,7 @@
 """Back-propagation: training a network of sigmoid layers on all images at once, with momentum; a run is one epoch.
 
 With the sum-of-squares error E = 1/2 sum (t - o)^2 over patterns and outputs, an epoch computes for every layer the
-steps dW and the weights W:
+weight changes dW and the weights W:
 
     dW <- momentum dW + rate sum over patterns of activation delta^T,   W <- W + dW,
 
@@ -83,7 +83,7 @@ def refuse(sizes: Sizes) -> str | None:
 def invalid_momentum_reason(sizes):
     """The reason why the momentum is invalid, as a sentence, or None."""
     if sizes["momentum"] >= 1:
-        return f"momentum={sizes['momentum']} of backprop must be below 1, or steps would add up without end."
+        return f"momentum={sizes['momentum']} of backprop must be below 1, or weight changes would add up without end."
     return None
 
 
@@ -118,7 +118,7 @@ def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
 def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
     """Write an epoch's order in place; before the first epoch also the patterns and the initial weights.
 
-    Returns the names of the arrays written: a later epoch continues from the current weights and steps.
+    Returns the names of the arrays written: a later epoch continues from the current weights and their changes.
     """
     inputs["ranpat"][...] = reference.ranpat(sizes, round)
     if round:
@@ -131,7 +131,7 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
 
 
 def state(sizes: Sizes) -> Iterable[str]:
-    """The names of the inputs that an epoch passes on to the next one: weights and steps."""
+    """The names of the inputs that an epoch passes on to the next one: weights and their changes."""
     return [f"{name}{layer}" for name in ("w", "dw") for layer in range(1, len(reference.widths(sizes)))]
 
 
@@ -140,20 +140,20 @@ def cost(sizes: Sizes) -> SimpleNamespace:
 
     It reads the images, the targets and ranpat once, and reads and writes w and dw.
     """
-    widths, size = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
+    widths, itemsize = reference.widths(sizes), np.dtype(sizes["dtype"]).itemsize
     pairs = list(itertools.pairwise(widths))
     products = sum((fan_in + 1) * fan_out * 2 for fan_in, fan_out in pairs)
     products += sum(fan_in * fan_out for fan_in, fan_out in pairs[1:])
     weights = sum(rows * columns for rows, columns in reference.shapes(sizes))
     return SimpleNamespace(
         flops=2 * sizes["images"] * products,
-        bytes=sizes["images"] * ((widths[0] + widths[-1]) * size + 8) + 4 * weights * size,
+        bytes=sizes["images"] * ((widths[0] + widths[-1]) * itemsize + 8) + 4 * weights * itemsize,
         precision=sizes["dtype"],
     )
 
 
 def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, exact: Any, precision: str) -> Round:
-    """Compare an epoch's error, weights and steps with the reference; returns the checks and a point of the CURVE."""
+    """Compare an epoch's error, weights and dw with the reference; returns the checks and a point of the CURVE."""
     checks, weights = [], []
     for layer in range(1, len(reference.widths(sizes))):
         for name in (f"w{layer}", f"dw{layer}"):

@@ -59,7 +59,7 @@ def blocks(problem, size):
     for first in range(0, len(problem.ranpat), size):
         rows = problem.ranpat[first : first + size]
         count = len(rows)
-        yield from block(
+        yield from block_steps(
             problem,
             multiply,
             rows,
@@ -69,7 +69,7 @@ def blocks(problem, size):
         )
 
 
-def block(problem, multiply, rows, targets, out, delta):
+def block_steps(problem, multiply, rows, targets, out, delta):
     """The steps of one block: gather its rows, forward pass, error, backward pass, weight changes.
 
     `rows` are the block's row numbers of ranpat; `out` and `delta` are its activations and deltas by layer.
@@ -94,10 +94,10 @@ def block(problem, multiply, rows, targets, out, delta):
         yield "weight change", partial(add_gradient, multiply["tn"], out[layer - 1], delta[layer], changes[layer])
 
 
-def forward(multiply, below, weights, out):
-    """out = below W, plus the bias."""
+def forward(multiply, out_below, weights, out):
+    """out = out_below W, plus the bias."""
     out[...] = weights[0]
-    multiply(below, weights[1:], out, out)
+    multiply(out_below, weights[1:], out, out)
 
 
 def sigmoid(z):
@@ -125,7 +125,7 @@ def apply_slope(delta, out, scratch):
     delta *= scratch
 
 
-def add_gradient(multiply, below, delta, changes):
+def add_gradient(multiply, out_below, delta, changes):
     """Add the block's gradient to dw."""
     changes[0] += delta.sum(axis=0)
-    multiply(below, delta, changes[1:], changes[1:])
+    multiply(out_below, delta, changes[1:], changes[1:])

@@ -2,11 +2,11 @@
 // products add gradients to dw without a factor. Sums are in a fixed order.
 //
 // Launch: `gather` grid patterns, block 256; `sigmoid`, `scale` and `add` grid ceil(count / 256), block 256; `output`
-// and `slope` grid (ceil(columns / 32), ceil(rows / ROWS)), block (32, 32); `add_up` grid columns, block 32. No dynamic
-// shared memory.
+// and `slope` grid (ceil(columns / 32), ceil(rows / BLOCK_ROWS)), block (32, 32); `add_up` grid columns, block 32.
+// No dynamic shared memory.
 #include "warp.cuh"
 
-constexpr int ROWS = 256;  // rows of a block of `output` and `slope`
+constexpr int BLOCK_ROWS = 256;  // rows of a block of `output` and `slope`
 
 // to (patterns, columns) = the rows of from (images, columns) that ranpat (patterns) lists, a block per row.
 extern "C" __global__ void __launch_bounds__(256)
@@ -36,10 +36,10 @@ __device__ void store_sums(REAL sum, REAL *partials, int columns) {
 
 // Call f(index) for this thread's elements of the block: every 32nd row of one column.
 template <class Function>
-__device__ void for_each_row(int rows, int columns, Function f) {
-  const int j = blockIdx.x * WARP + threadIdx.x, first = blockIdx.y * ROWS;
+__device__ void for_each_element(int rows, int columns, Function f) {
+  const int j = blockIdx.x * WARP + threadIdx.x, first = blockIdx.y * BLOCK_ROWS;
   if (j < columns)
-    for (int i = first + threadIdx.y; i < min(first + ROWS, rows); i += WARP) f(size_t(i) * columns + j);
+    for (int i = first + threadIdx.y; i < min(first + BLOCK_ROWS, rows); i += WARP) f(size_t(i) * columns + j);
 }
 
 // delta (rows, columns) = rate times the deltas of out and targets (rows, columns). `partials` and `errors` (blocks,
@@ -48,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     output(const REAL *out, const REAL *targets, REAL *delta, REAL *partials, REAL *errors, int rows, int columns,
            REAL rate) {
   REAL sum = 0, error = 0;
-  for_each_row(rows, columns, [&](size_t i) {
+  for_each_element(rows, columns, [&](size_t i) {
     const REAL o = out[i], residual = targets[i] - o;
     error += residual * residual / 2;
     sum += delta[i] = rate * residual * o * (1 - o);
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(1024)
 extern "C" __global__ void __launch_bounds__(1024)
     slope(REAL *delta, const REAL *out, REAL *partials, int rows, int columns) {
   REAL sum = 0;
-  for_each_row(rows, columns, [&](size_t i) {
+  for_each_element(rows, columns, [&](size_t i) {
     const REAL o = out[i];
     sum += delta[i] *= o * (1 - o);
   });
@@ -85,8 +85,8 @@ extern "C" __global__ void __launch_bounds__(256) scale(REAL *values, REAL facto
   if (i < count) values[i] *= factor;
 }
 
-// values (count) <- values + others (count).
-extern "C" __global__ void __launch_bounds__(256) add(REAL *values, const REAL *others, int count) {
+// values (count) <- values + increments (count).
+extern "C" __global__ void __launch_bounds__(256) add(REAL *values, const REAL *increments, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count) values[i] += others[i];
+  if (i < count) values[i] += increments[i];
 }

@@ -22,7 +22,7 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda.cu"
 USES = {"product": "gemm"}
-ROWS = 256  # rows of a block that sums columns, as in the source
+BLOCK_ROWS = 256  # rows of a block that sums columns, as in the source
 
 
 def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on") -> Run:
@@ -37,7 +37,7 @@ class Epoch:
     """The arrays and launches of an epoch; `multiply` has its products, {form: function}.
 
     `rows` is the number of visited patterns. `partials`, by layer, and `errors` are the column sums of deltas and of
-    the error in each of `blocks` blocks of ROWS rows. `real` is the type of an element.
+    the error in each of `blocks` blocks of BLOCK_ROWS rows. `real` is the type of an element.
     """
 
     def __init__(self, problem, multiply):
@@ -48,7 +48,7 @@ class Epoch:
         self.w, self.dw = ([None, *(getattr(problem, f"{name}{layer}") for layer in layers)] for name in ("w", "dw"))
         self.out = [empty((self.rows, width)) for width in self.widths]
         self.delta = [None, *(empty((self.rows, width)) for width in self.widths[1:])]
-        self.targets, self.blocks = empty((self.rows, self.widths[-1])), -(-self.rows // ROWS)
+        self.targets, self.blocks = empty((self.rows, self.widths[-1])), -(-self.rows // BLOCK_ROWS)
         self.partials = [None, *(empty((self.blocks, width)) for width in self.widths[1:])]
         self.errors = empty((self.blocks, self.widths[-1]))
 
@@ -63,7 +63,7 @@ class Epoch:
         return self.kernel(name, (-(-array.size // 256),), (256,), array, *arguments)
 
     def columnwise(self, name, layer, *arguments):
-        """A launch with blocks of ROWS rows and 32 columns of a layer."""
+        """A launch with blocks of BLOCK_ROWS rows and 32 columns of a layer."""
         grid = -(-self.widths[layer] // 32), self.blocks
         return self.kernel(name, grid, (32, 32), *arguments)
 
@@ -79,13 +79,12 @@ class Epoch:
             yield "activations", self.elementwise("sigmoid", out, w[0], out.size, self.widths[layer])
         yield from self.backward()
         for layer in range(1, self.last + 1):
-            # Here `steps` are the last changes of the weights, dw.
-            steps, arguments = self.dw[layer], (self.partials[layer], self.dw[layer], self.blocks, self.widths[layer])
+            dw, arguments = self.dw[layer], (self.partials[layer], self.dw[layer], self.blocks, self.widths[layer])
             momentum = real(problem.sizes["momentum"])
             yield "weight change", self.kernel("add_up", (self.widths[layer],), (32,), *arguments, momentum)
-            yield "weight change", self.elementwise("scale", steps[1:], momentum, steps[1:].size)
-            change = partial(self.multiply["tn"], self.out[layer - 1], self.delta[layer], steps[1:], steps[1:])
-            yield "weight change", change
+            yield "weight change", self.elementwise("scale", dw[1:], momentum, dw[1:].size)
+            gradient = partial(self.multiply["tn"], self.out[layer - 1], self.delta[layer], dw[1:], dw[1:])
+            yield "weight change", gradient
         for layer in range(1, self.last + 1):
             yield "update", self.elementwise("add", self.w[layer], self.dw[layer], self.w[layer].size)
 

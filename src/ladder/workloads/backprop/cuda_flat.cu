@@ -7,12 +7,12 @@
 // Shapes: ranpat (count), targets (rows, width of the last layer), error (1), widths (layers), starts (2 * layers);
 // flat.cuh documents the others.
 //
-// Launch: a grid and a block of at most MAX_THREADS along x, no dynamic shared memory: at least count * fan_out threads
-// for `products`, `activations` and `output_error`, count * fan_in for `deltas`, (fan_in + 1) * fan_out for
+// Launch: a grid and a block of at most MAX_BLOCK_THREADS along x, no dynamic shared memory: at least count * fan_out
+// threads for `products`, `activations` and `output_error`, count * fan_in for `deltas`, (fan_in + 1) * fan_out for
 // `weight_change` and `update`. Excess threads do nothing.
 #include "flat.cuh"
 
-#define ARGUMENTS                                                                                               \
+#define ARGUMENTS                                                                                                    \
   const long long *ranpat, FLAT_ARRAYS, const int *widths, const long long *starts, int rows, int layers, int count, \
       REAL rate, REAL momentum, int layer
 
@@ -118,10 +118,10 @@ __device__ void update(ARGUMENTS) {
   if (i <= widths[layer - 1]) w[index.weight(layer, i, j)] += dw[index.weight(layer, i, j)];
 }
 
-#define KERNEL(block, index, Index)                                                                                \
-  extern "C" __global__ void __launch_bounds__(MAX_THREADS) block##_##index(ARGUMENTS) {                           \
-    block<Index>(ranpat, targets, out, delta, w, dw, error, widths, starts, rows, layers, count, rate, momentum,   \
-                 layer);                                                                                           \
+#define KERNEL(macro_block, index, Index)                                                                              \
+  extern "C" __global__ void __launch_bounds__(MAX_BLOCK_THREADS) macro_block##_##index(ARGUMENTS) {                   \
+    macro_block<Index>(ranpat, targets, out, delta, w, dw, error, widths, starts, rows, layers, count, rate, momentum, \
+                 layer);                                                                                               \
   }
 #define KERNELS(index, Index)         \
   KERNEL(products, index, Index)      \

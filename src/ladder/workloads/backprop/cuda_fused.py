@@ -40,9 +40,9 @@ TILES = {
     ),
 }
 # As in the source: the pixels of an image; in `forward_backward`, the pixels of a stage by element size, and the number
-# of stages; in `update`, the rows of threads of a block. A product adds STEPS terms at once.
-PIXELS, BK, STAGES, ROWS = 784, {4: 32, 8: 16}, 2, 16
-WARP, STEPS = 32, 8
+# of stages; in `update`, the rows of threads of a block. UNIT_THREADS threads share a row of units.
+PIXELS, BK, STAGES, THREAD_ROWS = 784, {4: 32, 8: 16}, 2, 16
+WARP, UNIT_THREADS = 32, 8
 # Likewise for `accumulate_gradients`, by element size and suffix: its name, the warps of a team, which share a block's
 # pixels, the pixels of a warp per `tp`, the teams, the patterns of a stage, the stages, and the blocks per
 # multiprocessor.
@@ -73,12 +73,12 @@ def setup(
 def default_tiling(sizes):
     """The tiling with the fewest products for the first layer's units; the narrowest of several."""
     width = reference.widths(sizes)[1]
-    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (STEPS * tiling["tn"])), tiling["tn"]))
+    return min(TILES[sizes["dtype"]], key=lambda tiling: (-(-width // (UNIT_THREADS * tiling["tn"])), tiling["tn"]))
 
 
 def stride(tn):
     """The distance between rows of units in shared memory; `STRIDE` of the source."""
-    return STEPS * (tn | 1)
+    return UNIT_THREADS * (tn | 1)
 
 
 def padded_width(width):
@@ -86,67 +86,70 @@ def padded_width(width):
     return -(-width // 4) * 4
 
 
-def shared_memory(widths, size, bm, tn):
-    """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory.
-
-    `size` is that of an element in bytes.
-    """
-    stages = STAGES * (bm * (BK[size] + 16 // size) + BK[size] * stride(tn))
-    values = sum(map(padded_width, widths[1:])) * (bm + 4)
-    values_offset = 0 if widths[1] <= STEPS * tn else stages  # further products use the stages while values are live
-    matrices = sum((1 + padded_width(below)) * padded_width(above) for below, above in itertools.pairwise(widths[1:]))
-    matrices += max(padded_width(widths[1]), bm // WARP)  # first layer's biases, later the warps' errors
-    matrices_offset = max(stages, values_offset + values)
-    return values_offset, matrices_offset, bm * 4 + (matrices_offset + matrices) * size
+def shared_memory(widths, itemsize, bm, tn):
+    """(values_offset, matrices_offset, bytes): the source documents the offsets; bytes is the size of shared memory."""
+    stages_size = STAGES * (bm * (BK[itemsize] + 16 // itemsize) + BK[itemsize] * stride(tn))
+    values_size = sum(map(padded_width, widths[1:])) * (bm + 4)
+    # With several groups of units, further products use the stages while values are live.
+    values_offset = 0 if widths[1] <= UNIT_THREADS * tn else stages_size
+    matrices_size = sum(
+        (1 + padded_width(below)) * padded_width(above) for below, above in itertools.pairwise(widths[1:])
+    )
+    matrices_size += max(padded_width(widths[1]), bm // WARP)  # first layer's biases, later the warps' errors
+    matrices_offset = max(stages_size, values_offset + values_size)
+    return values_offset, matrices_offset, bm * 4 + (matrices_offset + matrices_size) * itemsize
 
 
 def epoch(problem, tiling, suffix):
     """The kernels of an epoch, whose names end in `suffix`, as (phase, function)."""
     sizes, dtype = problem.sizes, problem.error.dtype
     widths, count = reference.widths(sizes), np.int32(sizes["images"])
-    layers, size = range(1, len(widths)), dtype.itemsize
+    layers, itemsize = range(1, len(widths)), dtype.itemsize
     kernel = partial(cuda.kernel, "backprop", "cuda_fused", dtype=dtype.name, **tiling)
-    row, groups = stride(tiling["tn"]), -(-widths[1] // (STEPS * tiling["tn"]))
+    row_stride, unit_groups = stride(tiling["tn"]), -(-widths[1] // (UNIT_THREADS * tiling["tn"]))
     tiles = -(-sizes["images"] // tiling["bm"])
-    patterns = tiles * tiling["bm"]
-    # The parts of a row of `sums`: the gradients of the first biases and of the further layers, and the error.
+    padded_count = tiles * tiling["bm"]
+    # The parts of a row of `tile_sums`: the gradients of the first biases and of the further layers, and the error.
     counts = [widths[1], *((widths[layer - 1] + 1) * widths[layer] for layer in layers[1:]), 1]
-    delta = problem.device.empty((groups, patterns, row), dtype)
-    sums = problem.device.empty((tiles, sum(counts)), dtype)
+    delta = problem.device.empty((unit_groups, padded_count, row_stride), dtype)
+    tile_sums = problem.device.empty((tiles, sum(counts)), dtype)
 
-    values_offset, matrices_offset, shared = shared_memory(widths, size, tiling["bm"], tiling["tn"])
+    values_offset, matrices_offset, shared = shared_memory(widths, itemsize, tiling["bm"], tiling["tn"])
     weights = [getattr(problem, f"w{layer}") for layer in layers]
     network = table([(0, widths[0]), *((address(w), width) for w, width in zip(weights, widths[1:], strict=True))])
-    arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta, sums)
-    arguments += (np.int32(sum(counts)), np.int32(values_offset), np.int32(matrices_offset))
+    arguments = (problem.images, problem.targets, problem.ranpat, network, np.int32(len(layers)), count, delta)
+    arguments += (tile_sums, np.int32(sum(counts)), np.int32(values_offset), np.int32(matrices_offset))
     yield "patterns", launch(kernel(f"forward_backward{suffix}"), (tiles,), (tiling["bm"],), arguments, shared)
 
-    name, team_warps, pixels_per_tp, teams, chunk, stages, resident = GRADIENTS[size, suffix]
+    name, team_warps, pixels_per_tp, teams, chunk, stages, blocks_per_multiprocessor = GRADIENTS[itemsize, suffix]
     pixels = team_warps * pixels_per_tp * tiling["tp"]
-    parallel = PIXELS // pixels * groups  # blocks with the same patterns, but other pixels or units
-    blocks = max(1, min(resident * cuda.multiprocessors() // parallel, patterns // chunk))
-    parts = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
-    shared = stages * chunk * (pixels + STEPS + row) * size + -(-patterns // chunk // blocks) * chunk * 4
-    arguments = (problem.images, problem.ranpat, delta, count, np.int32(patterns), np.int32(widths[1]), parts)
-    grid, block = (PIXELS // pixels, blocks, groups), (team_warps * teams * WARP,)
+    blocks_per_chunk = PIXELS // pixels * unit_groups  # blocks with the same patterns, but other pixels or units
+    blocks = max(1, min(blocks_per_multiprocessor * cuda.multiprocessors() // blocks_per_chunk, padded_count // chunk))
+    partials = problem.device.empty((blocks, PIXELS, widths[1]), dtype)
+    # A row of pixels in shared memory is padded by 8 elements.
+    shared = stages * chunk * (pixels + 8 + row_stride) * itemsize + -(-padded_count // chunk // blocks) * chunk * 4
+    arguments = (problem.images, problem.ranpat, delta, count, np.int32(padded_count), np.int32(widths[1]), partials)
+    grid, block = (PIXELS // pixels, blocks, unit_groups), (team_warps * teams * WARP,)
     yield "weight change", launch(kernel(name), grid, block, arguments, shared)
 
-    steps = [getattr(problem, f"dw{layer}") for layer in layers]
+    changes = [getattr(problem, f"dw{layer}") for layer in layers]
     # The source's reductions: (w, dw, from, parts, stride, count, first_block); dw is null for the error.
-    results = [*((address(w), address(dw)) for w, dw in zip(weights, steps, strict=True)), (address(problem.error), 0)]
+    results = [(address(w), address(dw)) for w, dw in zip(weights, changes, strict=True)]
+    results.append((address(problem.error), 0))
     starts = np.cumsum([0, *counts[:-1]])
     reductions = [
-        (*result, address(sums) + int(start) * size, tiles, sum(counts), number)
-        for result, start, number in zip(results, starts, counts, strict=True)
+        (*result, address(tile_sums) + int(start) * itemsize, tiles, sum(counts), length)
+        for result, start, length in zip(results, starts, counts, strict=True)
     ]
-    first_weights = [first + widths[1] * size for first in results[0]]  # after the biases
-    reductions.append((*first_weights, address(parts), blocks, PIXELS * widths[1], PIXELS * widths[1]))
-    blocks = [-(-reduction[-1] // WARP) for reduction in reductions]
-    first_blocks = map(int, np.cumsum([0, *blocks[:-1]]))
+    first_weights = [first + widths[1] * itemsize for first in results[0]]  # after the biases
+    reductions.append((*first_weights, address(partials), blocks, PIXELS * widths[1], PIXELS * widths[1]))
+    reduction_blocks = [-(-reduction[-1] // WARP) for reduction in reductions]
+    first_blocks = map(int, np.cumsum([0, *reduction_blocks[:-1]]))
     reductions = [(*reduction, first) for reduction, first in zip(reductions, first_blocks, strict=True)]
     rate, momentum = dtype.type(sizes["rate"]), dtype.type(sizes["momentum"])
     arguments = (table(reductions), np.int32(len(reductions) - 1), rate, momentum)
-    yield "update", launch(kernel("update"), (sum(blocks),), (WARP, ROWS), arguments, WARP * ROWS * size)
+    shared = WARP * THREAD_ROWS * itemsize
+    yield "update", launch(kernel("update"), (sum(reduction_blocks),), (WARP, THREAD_ROWS), arguments, shared)
 
 
 def launch(kernel, grid, block, arguments, shared):

@@ -1,9 +1,9 @@
 // Eight functions, some in several versions, are the study's eleven kernels; cuda_kernels.py numbers these. All have
-// the same arguments; `net` is a layer with weights, a Layer, whose shapes layer.cuh documents. Below, (count, ...)
+// the same arguments; `layer` is a layer with weights, a Layer, whose shapes layer.cuh documents. Below, (count, ...)
 // are the `count` rows of such an array that ranpat lists. e numbers the results of a kernel, p the visited patterns, i
 // the units of the layer below, j those of the layer.
 //
-// Launch, with blocks of whole warps and at most MAX_THREADS threads; excess threads do nothing:
+// Launch, with blocks of whole warps and at most MAX_BLOCK_THREADS threads; excess threads do nothing:
 //   *_tiled          grid ceil(rows / height) * ceil(columns / TILE) of the result, block (TILE, height), dynamic
 //                    shared memory of height * (TILE + 1) + TILE * TILE elements
 //   *_whole          as `others`, dynamic shared memory of (fan_in + 1) * (fan_out | 1) elements
@@ -17,40 +17,40 @@
 // The weights of a layer, (fan_in + 1, fan_out), in global memory, or copied to shared memory with an odd stride, so
 // that rows begin in different banks.
 struct Weights {
-  const REAL *first;
+  const REAL *elements;
   int stride;
-  __device__ __forceinline__ REAL operator()(int i, int j) const { return first[i * stride + j]; }
+  __device__ __forceinline__ REAL operator()(int i, int j) const { return elements[i * stride + j]; }
 };
 
 extern __shared__ REAL memory[];
 
-template <class Net>
-__device__ __forceinline__ Weights copy_to_shared_memory(const Net &net) {
-  const int stride = net.fan_out | 1;
-  for (int e = threadIdx.x; e < (net.fan_in + 1) * net.fan_out; e += blockDim.x)
-    memory[e / net.fan_out * stride + e % net.fan_out] = net.w[e];
+template <class AnyLayer>
+__device__ __forceinline__ Weights copy_to_shared_memory(const AnyLayer &layer) {
+  const int stride = layer.fan_out | 1;
+  for (int e = threadIdx.x; e < (layer.fan_in + 1) * layer.fan_out; e += blockDim.x)
+    memory[e / layer.fan_out * stride + e % layer.fan_out] = layer.w[e];
   __syncthreads();  // all weights are copied
   return {memory, stride};
 }
 
 // Products: out (count, fan_out) = below (count, fan_in) W, with the bias in row 0, a thread per unit and pattern.
-template <class Net>
-__device__ __forceinline__ void weighted_sum(const Net &net, const Weights w) {
-  const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
-  if (p >= net.count) return;
-  const size_t row = net.row(p);
-  const REAL *x = net.out_below + row * net.fan_in;
+template <class AnyLayer>
+__device__ __forceinline__ void weighted_sum(const AnyLayer &layer, const Weights w) {
+  const unsigned e = linear_index(), p = e / layer.fan_out, j = e % layer.fan_out;
+  if (p >= layer.count) return;
+  const size_t row = layer.row(p);
+  const REAL *x = layer.out_below + row * layer.fan_in;
   REAL z = w(0, j);
-  for (int i = 0; i < net.fan_in; ++i) z += x[i] * w(i + 1, j);
-  net.out[row * net.fan_out + j] = z;
+  for (int i = 0; i < layer.fan_in; ++i) z += x[i] * w(i + 1, j);
+  layer.out[row * layer.fan_out + j] = z;
 }
-template <class Net>
-__device__ void products_global(const Net &net) {
-  weighted_sum(net, {net.w, net.fan_out});
+template <class AnyLayer>
+__device__ void products_global(const AnyLayer &layer) {
+  weighted_sum(layer, {layer.w, layer.fan_out});
 }
-template <class Net>
-__device__ void products_whole(const Net &net) {
-  weighted_sum(net, copy_to_shared_memory(net));
+template <class AnyLayer>
+__device__ void products_whole(const AnyLayer &layer) {
+  weighted_sum(layer, copy_to_shared_memory(layer));
 }
 
 // A block's tile of a matrix: blockDim.y rows and TILE columns, an element per thread.
@@ -58,8 +58,8 @@ constexpr int TILE = 16;
 struct BlockTile {
   int rows, columns, top, left, row, column;
   __device__ __forceinline__ BlockTile(int rows, int columns) : rows(rows), columns(columns) {
-    const int across = (columns + TILE - 1) / TILE;
-    top = blockIdx.x / across * blockDim.y, left = blockIdx.x % across * TILE;
+    const int tile_columns = (columns + TILE - 1) / TILE;
+    top = blockIdx.x / tile_columns * blockDim.y, left = blockIdx.x % tile_columns * TILE;
     row = top + threadIdx.y, column = left + threadIdx.x;
   }
   __device__ __forceinline__ bool is_inside() const { return row < rows && column < columns; }
@@ -89,53 +89,53 @@ __device__ __forceinline__ REAL tiled_sum(const BlockTile tile, int terms, A a, 
 }
 
 // Products by tiles of both operands in shared memory.
-template <class Net>
-__device__ void products_tiled(const Net &net) {
-  const auto x = [&](int p, int i) { return net.out_below[net.row(p) * net.fan_in + i]; };
-  const auto w = [&](int i, int j) { return net.w[(i + 1) * net.fan_out + j]; };
-  const BlockTile tile(net.count, net.fan_out);
-  const REAL sum = tiled_sum<true>(tile, net.fan_in, x, w);
-  if (tile.is_inside()) net.out[net.row(tile.row) * net.fan_out + tile.column] = net.w[tile.column] + sum;
+template <class AnyLayer>
+__device__ void products_tiled(const AnyLayer &layer) {
+  const auto x = [&](int p, int i) { return layer.out_below[layer.row(p) * layer.fan_in + i]; };
+  const auto w = [&](int i, int j) { return layer.w[(i + 1) * layer.fan_out + j]; };
+  const BlockTile tile(layer.count, layer.fan_out);
+  const REAL sum = tiled_sum<true>(tile, layer.fan_in, x, w);
+  if (tile.is_inside()) layer.out[layer.row(tile.row) * layer.fan_out + tile.column] = layer.w[tile.column] + sum;
 }
 
 // Deltas (count, fan_in) of the layer below, a thread per unit and pattern.
-template <class Net>
-__device__ __forceinline__ void hidden_delta(const Net &net, const Weights w) {
-  const unsigned e = linear_index(), p = e / net.fan_in, i = e % net.fan_in;
-  if (p >= net.count) return;
-  const size_t row = net.row(p), at = row * net.fan_in + i;
-  const REAL *delta = net.delta + row * net.fan_out;
+template <class AnyLayer>
+__device__ __forceinline__ void hidden_delta(const AnyLayer &layer, const Weights w) {
+  const unsigned e = linear_index(), p = e / layer.fan_in, i = e % layer.fan_in;
+  if (p >= layer.count) return;
+  const size_t row = layer.row(p), index = row * layer.fan_in + i;
+  const REAL *delta = layer.delta + row * layer.fan_out;
   REAL sum = 0;
-  for (int j = 0; j < net.fan_out; ++j) sum += delta[j] * w(i + 1, j);
-  net.delta_below[at] = sum * slope(net.out_below[at]);
+  for (int j = 0; j < layer.fan_out; ++j) sum += delta[j] * w(i + 1, j);
+  layer.delta_below[index] = sum * slope(layer.out_below[index]);
 }
-template <class Net>
-__device__ void hidden_deltas_global(const Net &net) {
-  hidden_delta(net, {net.w, net.fan_out});
+template <class AnyLayer>
+__device__ void hidden_deltas_global(const AnyLayer &layer) {
+  hidden_delta(layer, {layer.w, layer.fan_out});
 }
-template <class Net>
-__device__ void hidden_deltas_whole(const Net &net) {
-  hidden_delta(net, copy_to_shared_memory(net));
+template <class AnyLayer>
+__device__ void hidden_deltas_whole(const AnyLayer &layer) {
+  hidden_delta(layer, copy_to_shared_memory(layer));
 }
 
 // out (count, fan_out) <- sigmoid(out).
-template <class Net>
-__device__ void activations(const Net &net) {
-  const unsigned e = linear_index(), p = e / net.fan_out, j = e % net.fan_out;
-  if (p >= net.count) return;
-  REAL &z = net.out[net.row(p) * net.fan_out + j];
+template <class AnyLayer>
+__device__ void activations(const AnyLayer &layer) {
+  const unsigned e = linear_index(), p = e / layer.fan_out, j = e % layer.fan_out;
+  if (p >= layer.count) return;
+  REAL &z = layer.out[layer.row(p) * layer.fan_out + j];
   z = sigmoid(z);
 }
 
 // The error of this thread's pattern; 0 in threads without a pattern.
-template <class Net>
-__device__ __forceinline__ REAL error_of_pattern(const Net &net) {
+template <class AnyLayer>
+__device__ __forceinline__ REAL error_of_pattern(const AnyLayer &layer) {
   const unsigned p = linear_index();
-  if (p >= net.count) return 0;
-  const size_t first = net.row(p) * net.outputs;
+  if (p >= layer.count) return 0;
+  const size_t first = layer.row(p) * layer.outputs;
   REAL sum = 0;
-  for (int k = 0; k < net.outputs; ++k) {
-    const REAL residual = net.targets[first + k] - net.out[first + k];
+  for (int k = 0; k < layer.outputs; ++k) {
+    const REAL residual = layer.targets[first + k] - layer.out[first + k];
     sum += residual * residual;
   }
   return sum / 2;
@@ -163,78 +163,79 @@ __device__ __forceinline__ REAL sum_of_block(REAL value) {
 }
 
 // error (1) += the errors of all patterns: atomically, by compare-and-swap, or atomically after a reduction by block.
-template <class Net>
-__device__ void error_atomic(const Net &net) {
-  if (linear_index() < net.count) atomicAdd(net.error, error_of_pattern(net));
+template <class AnyLayer>
+__device__ void error_atomic(const AnyLayer &layer) {
+  if (linear_index() < layer.count) atomicAdd(layer.error, error_of_pattern(layer));
 }
-template <class Net>
-__device__ void error_emulated(const Net &net) {
-  if (linear_index() < net.count) atomic_add_by_cas(net.error, error_of_pattern(net));
+template <class AnyLayer>
+__device__ void error_emulated(const AnyLayer &layer) {
+  if (linear_index() < layer.count) atomic_add_by_cas(layer.error, error_of_pattern(layer));
 }
-template <class Net>
-__device__ void error_block(const Net &net) {
-  const REAL sum = sum_of_block(error_of_pattern(net));
-  if (threadIdx.x == 0) atomicAdd(net.error, sum);
+template <class AnyLayer>
+__device__ void error_block(const AnyLayer &layer) {
+  const REAL sum = sum_of_block(error_of_pattern(layer));
+  if (threadIdx.x == 0) atomicAdd(layer.error, sum);
 }
 
 // Deltas (count, outputs) of the output layer.
-template <class Net>
-__device__ void output_deltas(const Net &net) {
-  const unsigned e = linear_index(), p = e / net.outputs, k = e % net.outputs;
-  if (p >= net.count) return;
-  const size_t at = net.row(p) * net.outputs + k;
-  net.delta[at] = (net.targets[at] - net.out[at]) * slope(net.out[at]);
+template <class AnyLayer>
+__device__ void output_deltas(const AnyLayer &layer) {
+  const unsigned e = linear_index(), p = e / layer.outputs, k = e % layer.outputs;
+  if (p >= layer.count) return;
+  const size_t index = layer.row(p) * layer.outputs + k;
+  layer.delta[index] = (layer.targets[index] - layer.out[index]) * slope(layer.out[index]);
 }
 
 // dw[i][j] <- momentum dw[i][j] + rate sum.
-template <class Net>
-__device__ __forceinline__ void store_change(const Net &net, int i, int j, REAL sum) {
-  REAL &dw = net.dw[i * net.fan_out + j];
-  dw = net.momentum * dw + net.rate * sum;
+template <class AnyLayer>
+__device__ __forceinline__ void store_change(const AnyLayer &layer, int i, int j, REAL sum) {
+  REAL &dw = layer.dw[i * layer.fan_out + j];
+  dw = layer.momentum * dw + layer.rate * sum;
 }
 
 // dw (fan_in + 1, fan_out) without row 0: a thread per weight, over all patterns.
-template <class Net>
-__device__ void weight_change_global(const Net &net) {
-  const unsigned e = linear_index(), i = e / net.fan_out, j = e % net.fan_out;
-  if (i >= net.fan_in) return;
+template <class AnyLayer>
+__device__ void weight_change_global(const AnyLayer &layer) {
+  const unsigned e = linear_index(), i = e / layer.fan_out, j = e % layer.fan_out;
+  if (i >= layer.fan_in) return;
   REAL sum = 0;
-  for (int p = 0; p < net.count; ++p) {
-    const size_t row = net.row(p);
-    sum += net.out_below[row * net.fan_in + i] * net.delta[row * net.fan_out + j];
+  for (int p = 0; p < layer.count; ++p) {
+    const size_t row = layer.row(p);
+    sum += layer.out_below[row * layer.fan_in + i] * layer.delta[row * layer.fan_out + j];
   }
-  store_change(net, i + 1, j, sum);
+  store_change(layer, i + 1, j, sum);
 }
 // The same by tiles of both operands in shared memory.
-template <class Net>
-__device__ void weight_change_tiled(const Net &net) {
-  const auto x = [&](int i, int p) { return net.out_below[net.row(p) * net.fan_in + i]; };
-  const auto delta = [&](int p, int j) { return net.delta[net.row(p) * net.fan_out + j]; };
-  const BlockTile tile(net.fan_in, net.fan_out);
-  const REAL sum = tiled_sum<false>(tile, net.count, x, delta);
-  if (tile.is_inside()) store_change(net, tile.row + 1, tile.column, sum);
+template <class AnyLayer>
+__device__ void weight_change_tiled(const AnyLayer &layer) {
+  const auto x = [&](int i, int p) { return layer.out_below[layer.row(p) * layer.fan_in + i]; };
+  const auto delta = [&](int p, int j) { return layer.delta[layer.row(p) * layer.fan_out + j]; };
+  const BlockTile tile(layer.fan_in, layer.fan_out);
+  const REAL sum = tiled_sum<false>(tile, layer.count, x, delta);
+  if (tile.is_inside()) store_change(layer, tile.row + 1, tile.column, sum);
 }
 
 // Row 0 of dw (fan_in + 1, fan_out): a block per unit.
-template <class Net>
-__device__ void bias_change(const Net &net) {
+template <class AnyLayer>
+__device__ void bias_change(const AnyLayer &layer) {
   REAL sum = 0;
-  for (int p = threadIdx.x; p < net.count; p += blockDim.x) sum += net.delta[net.row(p) * net.fan_out + blockIdx.x];
+  for (int p = threadIdx.x; p < layer.count; p += blockDim.x)
+    sum += layer.delta[layer.row(p) * layer.fan_out + blockIdx.x];
   sum = sum_of_block(sum);
-  if (threadIdx.x == 0) store_change(net, 0, blockIdx.x, sum);
+  if (threadIdx.x == 0) store_change(layer, 0, blockIdx.x, sum);
 }
 
 // w (fan_in + 1, fan_out) <- w + dw.
-template <class Net>
-__device__ void update(const Net &net) {
+template <class AnyLayer>
+__device__ void update(const AnyLayer &layer) {
   const unsigned e = linear_index();
-  if (e < (net.fan_in + 1) * net.fan_out) net.w[e] += net.dw[e];
+  if (e < (layer.fan_in + 1) * layer.fan_out) layer.w[e] += layer.dw[e];
 }
 
-#define KERNEL(name, scalars, tables)                                                                                \
-  extern "C" __global__ void __launch_bounds__(MAX_THREADS) name##_##scalars##_##tables(ARGUMENTS) {                 \
-    name(Layer<scalars, tables>(ranpat, widths, targets, out, delta, w, dw, error, rows, count, outputs, rate,       \
-                                momentum, layer));                                                                   \
+#define KERNEL(name, scalars, tables)                                                                          \
+  extern "C" __global__ void __launch_bounds__(MAX_BLOCK_THREADS) name##_##scalars##_##tables(ARGUMENTS) {     \
+    name(Layer<scalars, tables>(ranpat, widths, targets, out, delta, w, dw, error, rows, count, outputs, rate, \
+                                momentum, layer));                                                             \
   }
 #define KERNELS(scalars, tables)                 \
   KERNEL(products_global, scalars, tables)       \

@@ -75,8 +75,8 @@ def epoch(kernels, products, error):
     last, layers = net.last, range(1, net.last + 1)
     for layer in layers:
         # The phase's name, which begins with the kernel's number.
-        number = "0 first products" if layer == 1 else "1 hidden products" if layer < last else "2 output products"
-        yield number, products["forward"](layer)
+        phase = "0 first products" if layer == 1 else "1 hidden products" if layer < last else "2 output products"
+        yield phase, products["forward"](layer)
         yield "4 activations", kernels.launch_1d(net.unit_threads(layer), "activations", layer)
     yield "5 error", partial(net.problem.error.fill, 0)
     yield "5 error", kernels.launch_1d(net.count, f"error_{error}", last)

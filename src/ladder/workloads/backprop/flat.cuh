@@ -6,7 +6,7 @@
 
 #define FLAT_ARRAYS const REAL *targets, REAL *out, REAL *delta, REAL *w, REAL *dw, REAL *error
 
-constexpr int MAX_THREADS = 1024;  // threads of a block
+constexpr int MAX_BLOCK_THREADS = 1024;  // threads of a block
 
 __device__ __forceinline__ unsigned linear_index() { return blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ REAL sigmoid(REAL z) { return 1 / (1 + exp(-z)); }

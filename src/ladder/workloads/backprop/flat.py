@@ -8,13 +8,13 @@ import numpy as np
 from ladder.errors import LadderError
 from ladder.workloads.backprop import reference
 
-MAX_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a layer's weights
+MAX_GRID_THREADS = 2**31 - 1  # the limit of 32-bit indices, including those of a layer's weights
 
 
 class FlatNetwork:
-    """Activations, deltas, weights and steps, each of all layers in one flat array (`flat.cuh`).
+    """Activations, deltas, weights and weight changes, each of all layers in one flat array (`flat.cuh`).
 
-    Layer 0 of the activations holds the images. A step is the last change of a weight, dw.
+    Layer 0 of the activations holds the images.
     """
 
     def __init__(self, problem):
@@ -72,9 +72,9 @@ def copy(target, source):
 
 def grid(threads, block):
     """The grid of at least `threads` threads. Raises LadderError if they are too many."""
-    if threads > MAX_THREADS:
+    if threads > MAX_GRID_THREADS:
         raise LadderError(
-            f"A kernel of backprop would need {threads} threads, more than the {MAX_THREADS} that 32-bit indices "
+            f"A kernel of backprop would need {threads} threads, more than the {MAX_GRID_THREADS} that 32-bit indices "
             "allow: lower images, or the widths of layers."
         )
     return (-(-threads // block),)

@@ -5,10 +5,10 @@
 
 /* The forward and backward pass of the pattern in a row of out, delta and targets (patterns, width). Returns its error,
    with FACTORED twice its error. */
-static inline REAL pattern(const Network *net, long row)
+static inline REAL forward_backward(const Network *net, long row)
 {
     const long last = net->layers, outputs = net->widths[last];
-    const REAL rate = FACTORED ? net->rate : 1, half = FACTORED ? 1 : (REAL)0.5;
+    const REAL delta_factor = FACTORED ? net->rate : 1, error_factor = FACTORED ? 1 : (REAL)0.5;
     for (long layer = 1; layer <= last; layer++) {
         const long fan_out = net->widths[layer], fan_in = net->widths[layer - 1];
         REAL *out = net->out[layer] + row * fan_out;
@@ -19,8 +19,8 @@ static inline REAL pattern(const Network *net, long row)
     REAL *restrict delta = net->delta[last] + row * outputs, error = 0;
     for (long k = 0; k < outputs; k++) {
         const REAL o = out[k], residual = target[k] - o;
-        error += half * residual * residual;
-        delta[k] = rate * residual * o * (1 - o);
+        error += error_factor * residual * residual;
+        delta[k] = delta_factor * residual * o * (1 - o);
     }
     for (long layer = last - 1; layer > 0; layer--) {
         const long width = net->widths[layer], next_width = net->widths[layer + 1];
@@ -35,7 +35,7 @@ void patterns(const Network *net)
 {
     REAL error = 0;
     for (long p = 0; p < net->count; p++)
-        error += pattern(net, net->ranpat[p]);
+        error += forward_backward(net, net->ranpat[p]);
     *net->error = FACTORED ? (REAL)0.5 * error : error;
 }
 

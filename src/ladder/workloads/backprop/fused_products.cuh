@@ -8,10 +8,11 @@
 #include "ptx/mma.cuh"
 #include "warp.cuh"
 
-constexpr int STEPS = 8;  // terms that `add` accumulates, and threads that share a row of units
-constexpr int UNITS = STEPS * TN;
+constexpr int TERMS = 8;         // of each sum, which a call of `add` accumulates
+constexpr int UNIT_THREADS = 8;  // threads that share a row of units
+constexpr int UNITS = UNIT_THREADS * TN;
 // An odd multiple of eight, so the elements that a warp reads at once for tensor cores are in different banks.
-constexpr int STRIDE = STEPS * (TN | 1);
+constexpr int STRIDE = UNIT_THREADS * (TN | 1);
 
 // A vector of W elements, loaded by one access, or by several of 16 bytes.
 template <int W>
@@ -29,52 +30,52 @@ __device__ __forceinline__ Vector<W> load_vector(const REAL *from) {
 // then a single element per thread. For example, of 56 elements lane 2 of 8 has 8 to 11, 36 and 37, and 50.
 template <int N, int LANES>
 struct LaneElements {
-  static constexpr int FOURS = N / 4 * 4, PAIRS = N / 2 * 2;
+  static constexpr int FOURS_END = N / 4 * 4, PAIRS_END = N / 2 * 2;
 
   // The index of element i of a lane.
   static __device__ __forceinline__ int index(int lane, int i) {
-    if (i < FOURS) return i / 4 * (4 * LANES) + lane * 4 + i % 4;
-    return i < PAIRS ? FOURS * LANES + lane * 2 + i % 2 : PAIRS * LANES + lane;
+    if (i < FOURS_END) return i / 4 * (4 * LANES) + lane * 4 + i % 4;
+    return i < PAIRS_END ? FOURS_END * LANES + lane * 2 + i % 2 : PAIRS_END * LANES + lane;
   }
 
   // Load a lane's elements to (N) from row (N * LANES).
   static __device__ __forceinline__ void load(REAL (&to)[N], const REAL *row, int lane) {
 #pragma unroll
-    for (int i = 0; i < FOURS; i += 4) {
+    for (int i = 0; i < FOURS_END; i += 4) {
       const Vector<4> four = load_vector<4>(row + index(lane, i));
 #pragma unroll
       for (int h = 0; h < 4; ++h) to[i + h] = four.element[h];
     }
-    if constexpr (FOURS < PAIRS) {
-      const Vector<2> pair = load_vector<2>(row + index(lane, FOURS));
-      to[FOURS] = pair.element[0], to[FOURS + 1] = pair.element[1];
+    if constexpr (FOURS_END < PAIRS_END) {
+      const Vector<2> pair = load_vector<2>(row + index(lane, FOURS_END));
+      to[FOURS_END] = pair.element[0], to[FOURS_END + 1] = pair.element[1];
     }
-    if constexpr (PAIRS < N) to[PAIRS] = row[index(lane, PAIRS)];
+    if constexpr (PAIRS_END < N) to[PAIRS_END] = row[index(lane, PAIRS_END)];
   }
 };
 
 // Patterns by units, summed over pixels: each of 8 threads has its LaneElements of the units for the same TM patterns,
-// every (BM / TM)-th. Rows of x are X_ROW apart.
-template <int TM, int X_ROW>
+// every (BM / TM)-th. Rows of x are ROW_STRIDE apart.
+template <int TM, int ROW_STRIDE>
 struct ScalarForward {
-  using Units = LaneElements<TN, STEPS>;
-  int group = threadIdx.x / STEPS, lane = threadIdx.x % STEPS;
+  using Units = LaneElements<TN, UNIT_THREADS>;
+  int group = threadIdx.x / UNIT_THREADS, lane = threadIdx.x % UNIT_THREADS;
   REAL sums[TM][TN] = {};
 
   // Add the products of x (BM, 8) and w (8, UNITS).
   __device__ __forceinline__ void add(const REAL *x, const REAL *w) {
 #pragma unroll
-    for (int k = 0; k < STEPS; k += 4) {
-      REAL units[4][TN];
+    for (int k = 0; k < TERMS; k += 4) {
+      REAL weights[4][TN];
 #pragma unroll
-      for (int h = 0; h < 4; ++h) Units::load(units[h], w + (k + h) * STRIDE, lane);
+      for (int h = 0; h < 4; ++h) Units::load(weights[h], w + (k + h) * STRIDE, lane);
 #pragma unroll
       for (int i = 0; i < TM; ++i) {
-        const Vector<4> pixels = load_vector<4>(x + (group + i * (BM / TM)) * X_ROW + k);
+        const Vector<4> pixels = load_vector<4>(x + (group + i * (BM / TM)) * ROW_STRIDE + k);
 #pragma unroll
         for (int h = 0; h < 4; ++h)
 #pragma unroll
-          for (int r = 0; r < TN; ++r) sums[i][r] += pixels.element[h] * units[h][r];
+          for (int r = 0; r < TN; ++r) sums[i][r] += pixels.element[h] * weights[h][r];
       }
     }
   }
@@ -88,28 +89,28 @@ struct ScalarForward {
   }
 };
 
-// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first` on, and each of its 4 x 8 threads has its
-// LaneElements of the pixels and of the units. Rows of x are X_ROW apart.
-template <int X_ROW>
+// Pixels by units, summed over patterns: a warp has 4 TP pixels from `first_pixel` on, and each of its 4 x 8 threads
+// has its LaneElements of the pixels and of the units. Rows of x are ROW_STRIDE apart.
+template <int ROW_STRIDE>
 struct ScalarGradient {
-  using Units = LaneElements<TN, STEPS>;
-  using Pixels = LaneElements<TP, WARP / STEPS>;
-  int first, group = threadIdx.x % WARP / STEPS, lane = threadIdx.x % STEPS;
+  using Units = LaneElements<TN, UNIT_THREADS>;
+  using Pixels = LaneElements<TP, WARP / UNIT_THREADS>;
+  int first_pixel, group = threadIdx.x % WARP / UNIT_THREADS, lane = threadIdx.x % UNIT_THREADS;
   REAL sums[TP][TN] = {};
 
-  __device__ __forceinline__ ScalarGradient(int first) : first(first) {}
+  __device__ __forceinline__ ScalarGradient(int first_pixel) : first_pixel(first_pixel) {}
 
   // Add the products of x (8, pixels) and delta (8, UNITS).
   __device__ __forceinline__ void add(const REAL *x, const REAL *delta) {
 #pragma unroll
-    for (int k = 0; k < STEPS; ++k) {
-      REAL pixels[TP], units[TN];
-      Pixels::load(pixels, x + k * X_ROW + first, group);
-      Units::load(units, delta + k * STRIDE, lane);
+    for (int k = 0; k < TERMS; ++k) {
+      REAL pixels[TP], deltas[TN];
+      Pixels::load(pixels, x + k * ROW_STRIDE + first_pixel, group);
+      Units::load(deltas, delta + k * STRIDE, lane);
 #pragma unroll
       for (int i = 0; i < TP; ++i)
 #pragma unroll
-        for (int r = 0; r < TN; ++r) sums[i][r] += pixels[i] * units[r];
+        for (int r = 0; r < TN; ++r) sums[i][r] += pixels[i] * deltas[r];
     }
   }
 
@@ -118,33 +119,33 @@ struct ScalarGradient {
 #pragma unroll
     for (int i = 0; i < TP; ++i)
 #pragma unroll
-      for (int r = 0; r < TN; ++r) f(first + Pixels::index(group, i), Units::index(lane, r), sums[i][r]);
+      for (int r = 0; r < TN; ++r) f(first_pixel + Pixels::index(group, i), Units::index(lane, r), sums[i][r]);
   }
 };
 
-// On tensor cores, with operands rounded to TF32. A warp has 16 MT rows of x from `row` on and all UNITS units. Rows of
-// x are ROW_STRIDE apart, terms of a sum K_STRIDE. g and t are groupID and threadID_in_group of PTX's mma.
+// On tensor cores, with operands rounded to TF32. A warp has 16 MT rows of x from `first_row` on and all UNITS units.
+// Rows of x are ROW_STRIDE apart, terms of a sum K_STRIDE. g and t are groupID and threadID_in_group of PTX's mma.
 template <int MT, int ROW_STRIDE, int K_STRIDE>
 struct TensorProduct {
-  int row, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
+  int first_row, g = threadIdx.x % WARP / 4, t = threadIdx.x % 4;
   float sums[MT][TN][4] = {};
 
-  __device__ __forceinline__ TensorProduct(int row) : row(row) {}
+  __device__ __forceinline__ TensorProduct(int first_row) : first_row(first_row) {}
 
-  // Add the products of x, 16 MT rows by 8, and units (8, UNITS).
-  __device__ __forceinline__ void add(const REAL *x, const REAL *units) {
+  // Add the products of x, 16 MT rows by 8, and unit_rows (8, UNITS).
+  __device__ __forceinline__ void add(const REAL *x, const REAL *unit_rows) {
     float b[TN][2];
 #pragma unroll
     for (int n = 0; n < TN; ++n)
 #pragma unroll
       for (int h = 0; h < 2; ++h)
-        b[n][h] = to_mma_operand(units[(t + h * 4) * STRIDE + n * 8 + g]);
+        b[n][h] = to_mma_operand(unit_rows[(t + h * 4) * STRIDE + n * 8 + g]);
 #pragma unroll
     for (int m = 0; m < MT; ++m) {
       float a[4];
 #pragma unroll
       for (int h = 0; h < 4; ++h)
-        a[h] = to_mma_operand(x[(row + m * 16 + g + h % 2 * 8) * ROW_STRIDE + (t + h / 2 * 4) * K_STRIDE]);
+        a[h] = to_mma_operand(x[(first_row + m * 16 + g + h % 2 * 8) * ROW_STRIDE + (t + h / 2 * 4) * K_STRIDE]);
 #pragma unroll
       for (int n = 0; n < TN; ++n)
         mma(sums[m][n], a, b[n]);
@@ -159,6 +160,6 @@ struct TensorProduct {
       for (int n = 0; n < TN; ++n)
 #pragma unroll
         for (int c = 0; c < 4; ++c)
-          f(row + m * 16 + g + c / 2 * 8, n * 8 + t * 2 + c % 2, sums[m][n][c]);
+          f(first_row + m * 16 + g + c / 2 * 8, n * 8 + t * 2 + c % 2, sums[m][n][c]);
   }
 };

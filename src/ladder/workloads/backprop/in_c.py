@@ -38,12 +38,12 @@ class Program:
         self.widths = reference.widths(sizes)
         self.last = len(self.widths) - 1
         rows, layers = len(problem.images), range(1, self.last + 1)
-        units = [None] + [(rows, width) for width in self.widths[1:]]  # shapes of out and delta, by layer
+        shapes = [None] + [(rows, width) for width in self.widths[1:]]  # shapes of out and delta, by layer
         self.arrays = {
             "w": [None] + [getattr(problem, f"w{layer}") for layer in layers],
             "dw": [None] + [getattr(problem, f"dw{layer}") for layer in layers],
-            "out": [problem.images] + [problem.device.empty(units[layer], dtype) for layer in layers],
-            "delta": [None] + [problem.device.empty(units[layer], dtype) for layer in layers],
+            "out": [problem.images] + [problem.device.empty(shapes[layer], dtype) for layer in layers],
+            "delta": [None] + [problem.device.empty(shapes[layer], dtype) for layer in layers],
         }
         self.scratch = problem.device.empty((threads * max(weights.size for weights in self.arrays["w"][1:]),), dtype)
         self.network = network(

@@ -54,7 +54,7 @@ struct texture {
 // A layer's part of the flat arrays, which begins after the layers before it. Shapes: out_below and delta_below (rows,
 // fan_in), out and delta (rows, fan_out), w and dw (fan_in + 1, fan_out), the bias in row 0, targets (rows, outputs),
 // error (1), ranpat (count).
-template <class Source, class Tables>
+template <class ScalarSource, class TableAccess>
 struct Layer : Scalars {
   Table ranpat;
   int fan_in, fan_out;
@@ -62,19 +62,22 @@ struct Layer : Scalars {
   REAL *out_below, *out, *delta_below, *delta, *w, *dw, *error;
 
   __device__ __forceinline__ Layer(ARGUMENTS)
-      : Scalars(Source::of({rows, count, outputs, rate, momentum})), ranpat(ranpat), targets(targets), error(error) {
-    size_t units = 0, weights = 0;
-    fan_in = Tables::width(widths, 0);
+      : Scalars(ScalarSource::of({rows, count, outputs, rate, momentum})),
+        ranpat(ranpat),
+        targets(targets),
+        error(error) {
+    size_t unit_offset = 0, weight_offset = 0;
+    fan_in = TableAccess::width(widths, 0);
     for (int l = 1; l < layer; ++l) {
-      const int width = Tables::width(widths, l);
-      units += size_t(this->rows) * fan_in;
-      weights += size_t(fan_in + 1) * width;
+      const int width = TableAccess::width(widths, l);
+      unit_offset += size_t(this->rows) * fan_in;
+      weight_offset += size_t(fan_in + 1) * width;
       fan_in = width;
     }
-    fan_out = Tables::width(widths, layer);
-    this->out_below = out + units, delta_below = delta + units;
+    fan_out = TableAccess::width(widths, layer);
+    this->out_below = out + unit_offset, delta_below = delta + unit_offset;
     this->out = out_below + size_t(this->rows) * fan_in, this->delta = delta_below + size_t(this->rows) * fan_in;
-    this->w = w + weights, this->dw = dw + weights;
+    this->w = w + weight_offset, this->dw = dw + weight_offset;
   }
-  __device__ __forceinline__ size_t row(int p) const { return Tables::row(ranpat, p); }
+  __device__ __forceinline__ size_t row(int p) const { return TableAccess::row(ranpat, p); }
 };

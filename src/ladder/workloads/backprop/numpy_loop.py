@@ -17,7 +17,7 @@ def setup(problem: Problem, *, threads: int) -> Run:
     """The timed epoch."""
     layers = range(1, len(reference.widths(problem.sizes)))
     weights = [getattr(problem, f"w{layer}") for layer in layers]
-    steps = [getattr(problem, f"dw{layer}") for layer in layers]
+    changes = [getattr(problem, f"dw{layer}") for layer in layers]
     dtype = weights[0].dtype.type
     rate, momentum = dtype(problem.sizes["rate"]), dtype(problem.sizes["momentum"])
 
@@ -30,12 +30,12 @@ def setup(problem: Problem, *, threads: int) -> Run:
         problem.error[0] = dtype(0.5) * np.sum(residual * residual)
         delta = residual * out[-1] * (1 - out[-1])
         for index in reversed(range(len(weights))):
-            below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
-            steps[index] *= momentum
-            steps[index][1:] += rate * (out[index].T @ delta)
-            steps[index][0] += rate * delta.sum(axis=0)
-            delta = below
-        for w, dw in zip(weights, steps, strict=True):
+            delta_below = delta @ weights[index][1:].T * out[index] * (1 - out[index]) if index else None
+            changes[index] *= momentum
+            changes[index][1:] += rate * (out[index].T @ delta)
+            changes[index][0] += rate * delta.sum(axis=0)
+            delta = delta_below
+        for w, dw in zip(weights, changes, strict=True):
             w += dw
 
     return epoch

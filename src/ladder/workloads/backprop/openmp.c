@@ -12,7 +12,7 @@ void patterns_reduction(const Network *net)
     REAL error = 0;
 #pragma omp parallel for num_threads(net->threads) schedule(runtime) reduction(+ : error)
     for (long p = 0; p < net->count; p++)
-        error += pattern(net, net->ranpat[p]);
+        error += forward_backward(net, net->ranpat[p]);
     *net->error = (REAL)0.5 * error;
 }
 
@@ -21,7 +21,7 @@ void patterns_atomic(const Network *net)
     REAL error = 0;
 #pragma omp parallel for num_threads(net->threads) schedule(runtime)
     for (long p = 0; p < net->count; p++) {
-        const REAL term = pattern(net, net->ranpat[p]);
+        const REAL term = forward_backward(net, net->ranpat[p]);
 #pragma omp atomic
         error += term;
     }

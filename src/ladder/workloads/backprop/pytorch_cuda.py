@@ -26,7 +26,7 @@ def setup(
     compiled: Literal["off", "on"] = "off",
     math: Literal["default", "tf32"] = "default",
 ) -> Run:
-    """One epoch; weights and steps share their memory with the problem's arrays.
+    """One epoch; weights and weight changes share their memory with the problem's arrays.
 
     Raises LadderError if PyTorch can't compile it.
     """
@@ -34,14 +34,14 @@ def setup(
     layers = range(1, len(reference.widths(problem.sizes)))
     # ranpat is the order of the patterns.
     data = [torch.from_dlpack(getattr(problem, name)) for name in ("images", "targets", "ranpat", "error")]
-    weights, steps = (
+    weights, changes = (
         [torch.from_dlpack(getattr(problem, f"{name}{layer}")) for layer in layers] for name in ("w", "dw")
     )
     rate, momentum = problem.sizes["rate"], problem.sizes["momentum"]
     train = torch_compiler.compile_whole(epoch) if compiled == "on" else epoch
 
     def run():
-        train(*data, weights, steps, rate, momentum)
+        train(*data, weights, changes, rate, momentum)
 
     if compiled == "on":
         torch_compiler.compile_ahead(run)
@@ -49,10 +49,10 @@ def setup(
 
 
 @torch.no_grad()
-def epoch(images, targets, ranpat, error, weights, steps, rate, momentum):
-    """An epoch; weights, steps and the error are updated in place."""
-    for dw in steps:
+def epoch(images, targets, ranpat, error, weights, changes, rate, momentum):
+    """An epoch; weights, weight changes and the error are updated in place."""
+    for dw in changes:
         dw.mul_(momentum)
-    error.copy_(pytorch.add_gradients(images, targets, weights, steps, rate, ranpat).reshape(1))
-    for w, dw in zip(weights, steps, strict=True):
+    error.copy_(pytorch.add_gradients(images, targets, weights, changes, rate, ranpat).reshape(1))
+    for w, dw in zip(weights, changes, strict=True):
         w.add_(dw)

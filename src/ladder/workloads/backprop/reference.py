@@ -95,7 +95,7 @@ def gradients(weights, x, targets, noise=None, start=None):
     """(the error E, the derivatives of -E with respect to the weights of every layer) of some patterns.
 
     With noise, sums over patterns begin with the values `start`, by layer, as in a program that adds to the previous
-    epoch's steps.
+    epoch's weight changes.
     """
     layers = forward(weights, x, noise)
     residual = targets - layers[-1]
@@ -118,12 +118,13 @@ def gradients(weights, x, targets, noise=None, start=None):
     return error, derivatives[::-1]
 
 
-def step(sizes, weights, steps, gradient, noise=None):
-    """(weights, steps) after an epoch, from its gradient; a step is the last change of a weight, dw."""
-    steps = [
-        perturb(sizes["momentum"] * old + sizes["rate"] * new, noise) for old, new in zip(steps, gradient, strict=True)
+def update(sizes, weights, changes, gradient, noise=None):
+    """(weights, changes) after an epoch, from its gradient; `changes` are the last changes of the weights, dw."""
+    changes = [
+        perturb(sizes["momentum"] * old + sizes["rate"] * new, noise)
+        for old, new in zip(changes, gradient, strict=True)
     ]
-    return [perturb(w + dw, noise) for w, dw in zip(weights, steps, strict=True)], steps
+    return [perturb(w + dw, noise) for w, dw in zip(weights, changes, strict=True)], changes
 
 
 class Noise:
@@ -163,16 +164,16 @@ def sequential_sum_errors(activations, delta, start):
 
 
 def trajectory(sizes, data, noise=None):
-    """Per epoch (error, weights, steps), the latter two after the epoch."""
+    """Per epoch (error, weights, weight changes), the latter two after the epoch."""
     images, targets = patterns(sizes, data)
     rows = positions(sizes)[: sizes["images"]]
     x, t, weights = images[rows], targets[rows], initial_weights(sizes)
-    steps, epochs = [np.zeros_like(w) for w in weights], []
+    changes, epochs = [np.zeros_like(w) for w in weights], []
     for _ in range(sizes["epochs"]):
-        start = [sizes["momentum"] / sizes["rate"] * dw for dw in steps]
+        start = [sizes["momentum"] / sizes["rate"] * dw for dw in changes]
         error, gradient = gradients(weights, x, t, noise, start)
-        weights, steps = step(sizes, weights, steps, gradient, noise)
-        epochs.append((error, weights, steps))
+        weights, changes = update(sizes, weights, changes, gradient, noise)
+        epochs.append((error, weights, changes))
     return epochs
 
 

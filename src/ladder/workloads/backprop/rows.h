@@ -81,12 +81,12 @@ static inline void scale(REAL *restrict values, REAL factor, long count)
         values[i] *= factor;
 }
 
-/* values (count) <- values + others (count). */
-static inline void add(REAL *restrict values, const REAL *restrict others, long count)
+/* values (count) <- values + increments (count). */
+static inline void add(REAL *restrict values, const REAL *restrict increments, long count)
 {
     OMP_SIMD
     for (long i = 0; i < count; i++)
-        values[i] += others[i];
+        values[i] += increments[i];
 }
 
 /* The number of a layer's weights, with the bias. */

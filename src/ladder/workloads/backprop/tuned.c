@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The number of elements of a cache line. */
-#define LINE (64 / (long)sizeof(REAL))
+#define CACHE_LINE (64 / (long)sizeof(REAL))
 /* The minimum number of blocks of a part, except the last: fewer would not amortise adding the part's gradient. */
 #define MIN_BLOCKS 4L
 
@@ -61,7 +61,7 @@ static long shared_size(const Network *net)
 }
 
 /* The number of elements of all layers' `out` and `delta`. */
-static long thread_size(const Network *net, long block)
+static long private_size(const Network *net, long block)
 {
     long size = 0;
     for (long layer = 1; layer <= net->layers; layer++)
@@ -70,7 +70,7 @@ static long thread_size(const Network *net, long block)
 }
 
 /* The number of elements of all layers' `gradient`. */
-static long part_size(const Network *net)
+static long gradient_size(const Network *net)
 {
     long size = 0;
     for (long layer = 1; layer <= net->layers; layer++)
@@ -81,7 +81,8 @@ static long part_size(const Network *net)
 /* The number of elements that `scratch` must hold. */
 long scratch_size(const Network *net, long block)
 {
-    return shared_size(net) + net->threads * thread_size(net, block) + partition(net, block, NULL) * part_size(net);
+    return shared_size(net) + net->threads * private_size(net, block) +
+           partition(net, block, NULL) * gradient_size(net);
 }
 
 /* Take `count` elements from an arena whose free part begins at `*free`. */
@@ -95,7 +96,7 @@ static REAL *arena_take(REAL **free, long count)
 /* Point layers (net->layers + 1) to the shared memory and to a thread's private memory in `scratch`. */
 static void assign_memory(Layer *layers, const Network *net, long block, long thread)
 {
-    REAL *shared = net->scratch, *private = shared + shared_size(net) + thread * thread_size(net, block);
+    REAL *shared = net->scratch, *private = shared + shared_size(net) + thread * private_size(net, block);
     for (long layer = 1; layer <= net->layers; layer++) {
         const long fan_in = net->widths[layer - 1], fan_out = net->widths[layer], stride = padded(fan_out);
         layers[layer] = (Layer){
@@ -111,9 +112,9 @@ static void assign_memory(Layer *layers, const Network *net, long block, long th
 }
 
 /* Point the layers' `gradient` to that of a part. */
-static void assign_part(Layer *layers, const Network *net, long block, long part)
+static void assign_gradients(Layer *layers, const Network *net, long block, long part)
 {
-    REAL *free = net->scratch + shared_size(net) + net->threads * thread_size(net, block) + part * part_size(net);
+    REAL *free = net->scratch + shared_size(net) + net->threads * private_size(net, block) + part * gradient_size(net);
     for (long layer = 1; layer <= net->layers; layer++)
         layers[layer].gradient = arena_take(&free, (layers[layer].fan_in + 1) * layers[layer].stride);
 }
@@ -184,18 +185,18 @@ static void backward(const Layer *layer, const Layer *below, const REAL **rows, 
 }
 
 /* Add the gradient of `count` patterns, with activations at the addresses rows (count), to a layer's gradient (fan_in +
-   1, stride). Meanwhile prefetch the rows at next (next_count) to the L2 cache, a line of each at a time. */
-static void accumulate_gradients(const Layer *layer, const REAL *const *rows, long count, const REAL *const *next,
+   1, stride). Meanwhile prefetch the rows at next_rows (next_count) to the L2 cache, a line of each at a time. */
+static void accumulate_gradients(const Layer *layer, const REAL *const *rows, long count, const REAL *const *next_rows,
                                  long next_count)
 {
     for (long p = 0; p < count; p++)
         for (long j = 0; j < layer->stride; j++)
             layer->gradient[j] += layer->delta[p * layer->stride + j];
-    for (long i = 0; i < layer->fan_in; i += LINE) {
+    for (long i = 0; i < layer->fan_in; i += CACHE_LINE) {
         for (long p = 0; p < next_count; p++)
-            __builtin_prefetch(next[p] + i, 0, 2);
+            __builtin_prefetch(next_rows[p] + i, 0, 2);
         multiply_add_transposed(layer->gradient + (i + 1) * layer->stride, rows, i, layer->delta,
-                                min(LINE, layer->fan_in - i), layer->stride, count);
+                                min(CACHE_LINE, layer->fan_in - i), layer->stride, count);
     }
 }
 
@@ -203,7 +204,7 @@ static void accumulate_gradients(const Layer *layer, const REAL *const *rows, lo
    next_count) lists the patterns of this block and the next one. */
 static REAL forward_backward(const Network *net, const Layer *layers, const long *ranpat, long count, long next_count)
 {
-    const REAL *rows[count], *next[max(next_count, 1)];
+    const REAL *rows[count], *next_rows[max(next_count, 1)];
     for (long layer = 1; layer <= net->layers; layer++) {
         find_rows(rows, net, layers, layer - 1, ranpat, count);
         forward(layers + layer, rows, count);
@@ -211,10 +212,10 @@ static REAL forward_backward(const Network *net, const Layer *layers, const long
     const REAL error = output_deltas(net, layers + net->layers, ranpat, count);
     for (long layer = net->layers; layer > 1; layer--)
         backward(layers + layer, layers + layer - 1, rows, count);
-    find_rows(next, net, layers, 0, ranpat + count, next_count);
+    find_rows(next_rows, net, layers, 0, ranpat + count, next_count);
     for (long layer = net->layers; layer > 0; layer--) {
         find_rows(rows, net, layers, layer - 1, ranpat, count);
-        accumulate_gradients(layers + layer, rows, count, next, layer == 1 ? next_count : 0);
+        accumulate_gradients(layers + layer, rows, count, next_rows, layer == 1 ? next_count : 0);
     }
     return error;
 }
@@ -236,8 +237,8 @@ void patterns(const Network *net, long block)
 #pragma omp for schedule(dynamic)
         for (long part = 0; part < count; part++) {
             const long end = min(net->count, parts[part].end * block);
-            assign_part(layers, net, block, part);
-            memset(layers[1].gradient, 0, part_size(net) * sizeof(REAL));
+            assign_gradients(layers, net, block, part);
+            memset(layers[1].gradient, 0, gradient_size(net) * sizeof(REAL));
             errors[part] = 0;
             for (long first = parts[part].begin * block; first < end; first += block) {
                 const long size = min(block, end - first);
@@ -254,12 +255,12 @@ void patterns(const Network *net, long block)
 /* Add the parts' gradients, and update the weights. */
 void update(const Network *net, long block)
 {
-    const long parts = partition(net, block, NULL), part_stride = part_size(net);
+    const long parts = partition(net, block, NULL), gradient_stride = gradient_size(net);
 #pragma omp parallel num_threads(net->threads)
     {
         Layer layers[net->layers + 1];
         assign_memory(layers, net, block, 0);
-        assign_part(layers, net, block, 0);
+        assign_gradients(layers, net, block, 0);
         for (long l = 1; l <= net->layers; l++) {
             const Layer *layer = layers + l;
 #pragma omp for schedule(static) nowait
@@ -269,7 +270,7 @@ void update(const Network *net, long block)
                     sums[j] = 0;
                 for (long part = 0; part < parts; part++)
                     for (long j = 0; j < layer->stride; j++)
-                        sums[j] += layer->gradient[part * part_stride + i * layer->stride + j];
+                        sums[j] += layer->gradient[part * gradient_stride + i * layer->stride + j];
                 for (long j = 0; j < layer->fan_out; j++) {
                     const long index = i * layer->fan_out + j;
                     net->dw[l][index] = net->momentum * net->dw[l][index] + net->rate * sums[j];

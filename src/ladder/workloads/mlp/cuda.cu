@@ -43,12 +43,12 @@ extern "C" __global__ void __launch_bounds__(512, 1)
   for (int i = threadIdx.x; i < rows; i += blockDim.x) {
     REAL *row = z + size_t(i) * columns;
     const int label = labels[order[i]];
-    REAL largest = row[0] + bias[0];
-    for (int j = 0; j < columns; ++j) largest = max(largest, row[j] += bias[j]);
-    const REAL logit = row[label] - largest;
+    REAL max_logit = row[0] + bias[0];
+    for (int j = 0; j < columns; ++j) max_logit = max(max_logit, row[j] += bias[j]);
+    const REAL label_logit = row[label] - max_logit;
     REAL denominator = 0;
-    for (int j = 0; j < columns; ++j) denominator += row[j] = exp(row[j] - largest);
-    total += log(denominator) - logit;
+    for (int j = 0; j < columns; ++j) denominator += row[j] = exp(row[j] - max_logit);
+    total += log(denominator) - label_logit;
     for (int j = 0; j < columns; ++j) row[j] = -rate * (row[j] / denominator - (j == label)) / rows;
   }
   total = sum_of_warp(total);

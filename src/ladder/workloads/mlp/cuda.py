@@ -39,7 +39,7 @@ def epoch(problem, multiply):
     weights = [None] + [getattr(problem, f"w{layer}") for layer in range(1, last + 1)]
     biases = [None] + [getattr(problem, f"b{layer}") for layer in range(1, last + 1)]
     images = problem.device.empty((sizes["images"], widths[0]), dtype)
-    values = [None] + [problem.device.empty((sizes["batch"], width), dtype) for width in widths[1:]]
+    activations = [None] + [problem.device.empty((sizes["batch"], width), dtype) for width in widths[1:]]
     deltas = [None] + [problem.device.empty((sizes["batch"], width), dtype) for width in widths[1:]]
 
     gather, arguments = kernel("gather"), (problem.pixels, problem.order, images, np.int32(widths[0]))
@@ -47,7 +47,7 @@ def epoch(problem, multiply):
     for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
         rows = min(sizes["batch"], sizes["images"] - start)
         # The activations and the deltas of this batch, by layer.
-        a = [images[start : start + rows], *(value[:rows] for value in values[1:])]
+        a = [images[start : start + rows], *(array[:rows] for array in activations[1:])]
         d = [None, *(delta[:rows] for delta in deltas[1:])]
         d[last] = a[last]  # the loss overwrites the logits with their delta
         for layer in range(1, last + 1):

@@ -4,33 +4,33 @@
 // factor -rate. Pixels are bytes in memory: products convert them in shared memory, and divide their sums by 255.
 //
 // Shapes: pixels (images, 784 / 4), four pixels per element, in `output` (images, 784); order (rows), the numbers of a
-// batch's images; labels (images); inputs, values and deltas (rows, width of their layer); weights (fan_in, fan_out);
-// bias (fan_out); losses (rows); loss (1). Sums are in a fixed order.
+// batch's images; labels (images); inputs, activations and deltas (rows, width of their layer); weights (fan_in,
+// fan_out); bias (fan_out); losses (rows); loss (1). Sums are in a fixed order.
 //
 // Launch: `output` grid rows, block OUTPUT_THREADS, no dynamic shared memory. Others block THREADS, dynamic shared
-// memory Shape<TILE>::MEMORY elements, grid (ceil(columns / TILE), ceil(rows / TILE)) of the result; but `update`
+// memory Shape<TILE>::MEMORY_SIZE elements, grid (ceil(columns / TILE), ceil(rows / TILE)) of the result; but `update`
 // Shape<32>, grid 1 + the blocks of all layers, which are ceil((fan_in + 1) / 32) * ceil(fan_out / 32) each.
 #include "ptx/async_copy.cuh"
 #include "vector.cuh"
 #include "warp.cuh"
 
 constexpr int PIXELS = 784, CLASSES = 10;
-constexpr int THREADS = 256, SUMS = 4;  // of a product: threads of a block, and a thread's SUMS x SUMS sums
+constexpr int THREADS = 256, THREAD_TILE = 4;  // of a product: threads of a block; rows and columns of a thread's sums
 constexpr int STAGES = 4, UPDATE_TILE = 32;  // copies for three steps at once hide the latency of memory
 constexpr int OUTPUT_WARPS = CLASSES, OUTPUT_THREADS = WARP * OUTPUT_WARPS;  // of `output`: a warp per class
 extern __shared__ Vector memory[];
 static_assert(TILE == 16 || TILE == 32, "tile must be 16 or 32.");
 
 // A block computes tile x tile sums in steps along k. As a batch has few tiles, they are small, and the terms of a sum
-// are divided among SLICES of a block's threads.
+// are divided among SLICES of a block's threads, each of SIDE x SIDE.
 template <int tile>
 struct Shape {
-  static constexpr int SIDE = tile / SUMS, SLICES = THREADS / (SIDE * SIDE);
+  static constexpr int SIDE = tile / THREAD_TILE, SLICES = THREADS / (SIDE * SIDE);
   static constexpr int DEPTH = 4 * THREADS / tile;  // terms of a step: a thread copies four elements of an operand
   static constexpr int PITCH = tile + V;            // of the rows of an operand in shared memory, (DEPTH, PITCH)
-  static constexpr int OPERAND = DEPTH * PITCH;     // elements of an operand
-  static constexpr int MEMORY = (2 * STAGES + 1) * OPERAND;  // the operands of all stages, and converted pixels
-  static_assert(SLICES * tile * tile <= MEMORY, "The slices' sums must fit in place of the stages.");
+  static constexpr int OPERAND_SIZE = DEPTH * PITCH;            // elements of an operand
+  static constexpr int MEMORY_SIZE = (2 * STAGES + 1) * OPERAND_SIZE;  // all stages' operands, and converted pixels
+  static_assert(SLICES * tile * tile <= MEMORY_SIZE, "The slices' sums must fit in place of the stages.");
 };
 
 // An operand in memory: element (i, p), p along k, is corner[i * stride + p] if along_k, else corner[p * stride + i].
@@ -39,7 +39,7 @@ struct Matrix {
   using S = Shape<tile>;
   const REAL *corner;
   int stride, length;  // from the corner on, there are `length` elements along i; further ones are 0
-  int ones = -1;       // an i whose elements are 1
+  int ones_index = -1;  // an i whose elements are 1
 
   // Start to copy the elements from `first` on along k, of which there are `count`, to a stage (DEPTH, PITCH).
   __device__ __forceinline__ void start(REAL *stage, int first, int count) {
@@ -48,7 +48,7 @@ struct Matrix {
       // Neighbouring threads copy neighbouring elements.
       const int i = along_k ? e / S::DEPTH : e % tile, p = along_k ? e % S::DEPTH : e / tile;
       const size_t index = along_k ? size_t(i) * stride + first + p : size_t(first + p) * stride + i;
-      if (i == ones) stage[p * S::PITCH + i] = 1;
+      if (i == ones_index) stage[p * S::PITCH + i] = 1;
       else copy_async<sizeof(REAL)>(stage + p * S::PITCH + i, corner + index, i < length && first + p < count);
     }
   }
@@ -101,47 +101,47 @@ struct Images {
 template <int tile, class Left, class Right, class Epilogue>
 __device__ __forceinline__ void multiply(Left left, Right right, int count, Epilogue epilogue) {
   using S = Shape<tile>;
-  REAL *const stages = reinterpret_cast<REAL *>(memory), *const converted = stages + 2 * STAGES * S::OPERAND;
+  REAL *const stages = reinterpret_cast<REAL *>(memory), *const converted = stages + 2 * STAGES * S::OPERAND_SIZE;
   const int slice = threadIdx.x / (S::SIDE * S::SIDE), y = threadIdx.x / S::SIDE % S::SIDE, x = threadIdx.x % S::SIDE;
   const auto start = [&](int step) {
-    REAL *stage = stages + step % STAGES * 2 * S::OPERAND;
+    REAL *stage = stages + step % STAGES * 2 * S::OPERAND_SIZE;
     if (const int first = step * S::DEPTH; first < count) {
       left.start(stage, first, count);
-      right.start(stage + S::OPERAND, first, count);
+      right.start(stage + S::OPERAND_SIZE, first, count);
     }
     commit_copies();
   };
   for (int step = 0; step < STAGES - 1; ++step) start(step);
-  REAL sums[SUMS][SUMS] = {};
+  REAL sums[THREAD_TILE][THREAD_TILE] = {};
   for (int step = 0; step * S::DEPTH < count; ++step) {
     wait_for_groups<STAGES - 2>();
     __syncthreads();  // the step's operands have arrived, and those of the last step are read: they are replaced next
     start(step + STAGES - 1);
-    REAL *stage = stages + step % STAGES * 2 * S::OPERAND;
+    REAL *stage = stages + step % STAGES * 2 * S::OPERAND_SIZE;
     const REAL *a = left.finish(stage, converted) + slice * S::PITCH + y * V;
-    const REAL *b = right.finish(stage + S::OPERAND, converted) + slice * S::PITCH + x * V;
+    const REAL *b = right.finish(stage + S::OPERAND_SIZE, converted) + slice * S::PITCH + x * V;
     const int terms = min(S::DEPTH, count - step * S::DEPTH);
     for (int first = 0; first < terms; first += 4 * S::SLICES)
 #pragma unroll
       for (int p = first; p < first + 4 * S::SLICES; p += S::SLICES) {
-        Vector rows[SUMS / V], columns[SUMS / V];
+        Vector a_vecs[THREAD_TILE / V], b_vecs[THREAD_TILE / V];
 #pragma unroll
-        for (int v = 0; v < SUMS / V; ++v) {
-          rows[v] = *reinterpret_cast<const Vector *>(a + p * S::PITCH + v * S::SIDE * V);
-          columns[v] = *reinterpret_cast<const Vector *>(b + p * S::PITCH + v * S::SIDE * V);
+        for (int v = 0; v < THREAD_TILE / V; ++v) {
+          a_vecs[v] = *reinterpret_cast<const Vector *>(a + p * S::PITCH + v * S::SIDE * V);
+          b_vecs[v] = *reinterpret_cast<const Vector *>(b + p * S::PITCH + v * S::SIDE * V);
         }
 #pragma unroll
-        for (int i = 0; i < SUMS; ++i)
+        for (int i = 0; i < THREAD_TILE; ++i)
 #pragma unroll
-          for (int j = 0; j < SUMS; ++j) sums[i][j] += rows[i / V].value[i % V] * columns[j / V].value[j % V];
+          for (int j = 0; j < THREAD_TILE; ++j) sums[i][j] += a_vecs[i / V].value[i % V] * b_vecs[j / V].value[j % V];
       }
   }
   wait_for_copies();
   __syncthreads();  // all operands are read: the slices' sums (SLICES, tile, tile) replace them
 #pragma unroll
-  for (int i = 0; i < SUMS; ++i)
+  for (int i = 0; i < THREAD_TILE; ++i)
 #pragma unroll
-    for (int j = 0; j < SUMS; ++j) {
+    for (int j = 0; j < THREAD_TILE; ++j) {
       const int row = (i / V * S::SIDE + y) * V + i % V, column = (j / V * S::SIDE + x) * V + j % V;
       stages[(slice * tile + row) * tile + column] = sums[i][j];
     }
@@ -162,38 +162,37 @@ __device__ __forceinline__ REAL activate(REAL z, bool is_relu) {
 // The activation's derivative, from the activation.
 __device__ __forceinline__ REAL slope(REAL a, bool is_relu) { return is_relu ? REAL(a > 0) : a * (1 - a); }
 
-// A tile of values (rows, fan_out) = the activation of left (rows, fan_in) times weights, over `divisor`, plus bias.
+// A tile of activations (rows, fan_out): of left (rows, fan_in) times weights, over `divisor`, plus bias.
 template <class Left>
 __device__ __forceinline__ void forward_tile(Left left, REAL divisor, const REAL *weights, const REAL *bias,
-                                             REAL *values, int rows, int fan_in, int fan_out, int is_relu) {
+                                             REAL *activations, int rows, int fan_in, int fan_out, int is_relu) {
   const int top = blockIdx.y * TILE, first = blockIdx.x * TILE;
   const Matrix<TILE, false> right = {weights + first, fan_out, fan_out - first};
   multiply<TILE>(left, right, fan_in, [&](int i, int j, REAL sum) {
     const int row = top + i, column = first + j;
     if (row < rows && column < fan_out)
-      values[size_t(row) * fan_out + column] = activate(sum / divisor + bias[column], is_relu);
+      activations[size_t(row) * fan_out + column] = activate(sum / divisor + bias[column], is_relu);
   });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-    forward_images(const unsigned *pixels, const long long *order, const REAL *weights, const REAL *bias, REAL *values,
-                   int rows, int fan_out, int is_relu) {
+    forward_images(const unsigned *pixels, const long long *order, const REAL *weights, const REAL *bias,
+                   REAL *activations, int rows, int fan_out, int is_relu) {
   const Images<TILE, true> left(pixels, order, blockIdx.y * TILE, rows);
-  forward_tile(left, 255, weights, bias, values, rows, PIXELS, fan_out, is_relu);
+  forward_tile(left, 255, weights, bias, activations, rows, PIXELS, fan_out, is_relu);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-    forward(const REAL *inputs, const REAL *weights, const REAL *bias, REAL *values, int rows, int fan_in, int fan_out,
-            int is_relu) {
+    forward(const REAL *inputs, const REAL *weights, const REAL *bias, REAL *activations, int rows, int fan_in,
+            int fan_out, int is_relu) {
   const int top = blockIdx.y * TILE;
   const Matrix<TILE, true> left = {inputs + size_t(top) * fan_in, fan_in, rows - top};
-  forward_tile(left, 1, weights, bias, values, rows, fan_in, fan_out, is_relu);
+  forward_tile(left, 1, weights, bias, activations, rows, fan_in, fan_out, is_relu);
 }
 
-// deltas_below (rows, fan_in) = deltas (rows, fan_out) times weights transposed, times the slope at values (rows,
-// fan_in).
+// deltas_below (rows, fan_in) = deltas (rows, fan_out) weights^T, times the slope at activations (rows, fan_in).
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
-    delta(const REAL *deltas, const REAL *weights, const REAL *values, REAL *deltas_below, int rows, int fan_in,
+    delta(const REAL *deltas, const REAL *weights, const REAL *activations, REAL *deltas_below, int rows, int fan_in,
           int fan_out, int is_relu) {
   const int top = blockIdx.y * TILE, first = blockIdx.x * TILE;
   const Matrix<TILE, true> left = {deltas + size_t(top) * fan_out, fan_out, rows - top};
@@ -201,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   multiply<TILE>(left, right, fan_out, [&](int i, int j, REAL sum) {
     const int row = top + i, column = first + j;
     const size_t index = size_t(row) * fan_in + column;
-    if (row < rows && column < fan_in) deltas_below[index] = sum * slope(values[index], is_relu);
+    if (row < rows && column < fan_in) deltas_below[index] = sum * slope(activations[index], is_relu);
   });
 }
 
@@ -230,15 +229,16 @@ extern "C" __global__ void __launch_bounds__(OUTPUT_THREADS)
   if (lane == 0) logits[warp] = sum + bias[warp];
   __syncthreads();  // all logits are written, and the sums are read
   if (warp == 0) {
-    REAL largest = logits[0];
+    REAL max_logit = logits[0];
 #pragma unroll
-    for (int j = 1; j < CLASSES; ++j) largest = logits[j] > largest ? logits[j] : largest;
-    const REAL power = lane < CLASSES ? exp(logits[lane] - largest) : REAL(0), total = sum_of_warp(power);
+    for (int j = 1; j < CLASSES; ++j) max_logit = logits[j] > max_logit ? logits[j] : max_logit;
+    const REAL exponential = lane < CLASSES ? exp(logits[lane] - max_logit) : REAL(0);
+    const REAL denominator = sum_of_warp(exponential);
     if (lane < CLASSES) {
-      row_deltas[lane] = -rate * (power / total - (lane == label)) / rows;
+      row_deltas[lane] = -rate * (exponential / denominator - (lane == label)) / rows;
       deltas[size_t(row) * CLASSES + lane] = row_deltas[lane];
     }
-    if (lane == 0) losses[row] = log(total) - (logits[label] - largest);
+    if (lane == 0) losses[row] = log(denominator) - (logits[label] - max_logit);
   }
   __syncthreads();  // the row's deltas are written
   if (!deltas_below) return;
@@ -282,8 +282,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
   while (blockIdx.x < layers[number].first_block) --number;
   const Layer layer = layers[number];
   const int fan_in = layer.fan_in, fan_out = layer.fan_out, block = blockIdx.x - layer.first_block;
-  const int columns = (fan_out + UPDATE_TILE - 1) / UPDATE_TILE;
-  const int top = block / columns * UPDATE_TILE, first = block % columns * UPDATE_TILE;
+  const int tile_columns = (fan_out + UPDATE_TILE - 1) / UPDATE_TILE;
+  const int top = block / tile_columns * UPDATE_TILE, first = block % tile_columns * UPDATE_TILE;
   const Matrix<UPDATE_TILE, false> right = {layer.deltas + first, fan_out, fan_out - first};
   const auto add = [&](int i, int j, REAL sum) {
     const int row = top + i, column = first + j;

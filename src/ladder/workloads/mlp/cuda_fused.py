@@ -53,9 +53,11 @@ def epoch(problem, tiles):
     last = len(widths) - 1
     weights, biases = ([None, *(getattr(problem, f"{name}{i}") for i in range(1, last + 1))] for name in "wb")
     # Arrays of a batch, by layer.
-    values, deltas = ([None, *(problem.device.empty((sizes["batch"], n), dtype) for n in widths[1:])] for _ in range(2))
+    activations, deltas = (
+        [None, *(problem.device.empty((sizes["batch"], n), dtype) for n in widths[1:])] for _ in range(2)
+    )
     losses = problem.device.empty((sizes["batch"],), dtype)
-    layers, update_blocks = layer_table(problem, widths, values, deltas)
+    layers, update_blocks = layer_table(problem, widths, activations, deltas)
     pixels, labels = problem.pixels, problem.labels
 
     def product(name, rows, columns, arguments):
@@ -67,19 +69,20 @@ def epoch(problem, tiles):
         rows = np.int32(min(sizes["batch"], sizes["images"] - start))
         order = problem.order[start : start + rows]
         for i in range(1, last):
-            arguments = (weights[i], biases[i], values[i], rows)
+            arguments = (weights[i], biases[i], activations[i], rows)
             if i == 1:
                 name, arguments = "forward_images", (pixels, order, *arguments, widths[1], is_relu)
             else:
-                name, arguments = "forward", (values[i - 1], *arguments, widths[i - 1], widths[i], is_relu)
+                name, arguments = "forward", (activations[i - 1], *arguments, widths[i - 1], widths[i], is_relu)
             yield f"forward {i}", product(name, rows, widths[i], arguments)
-        inputs, deltas_below = (values[last - 1], deltas[last - 1]) if last > 1 else (np.uint64(0), np.uint64(0))
+        inputs, deltas_below = (activations[last - 1], deltas[last - 1]) if last > 1 else (np.uint64(0), np.uint64(0))
         arguments = (inputs, pixels, order, labels, weights[last], biases[last], deltas[last], deltas_below, losses)
         arguments += (widths[last - 1], rate, is_relu)
         output = cuda.kernel("mlp", "cuda_fused", "output", dtype=dtype.name, **tiles[0])
         yield "loss", partial(output, (int(rows),), (OUTPUT_THREADS,), arguments)
         for i in range(last - 1, 1, -1):
-            arguments = (deltas[i], weights[i], values[i - 1], deltas[i - 1], rows, widths[i - 1], widths[i], is_relu)
+            arguments = (deltas[i], weights[i], activations[i - 1], deltas[i - 1], rows)
+            arguments += (widths[i - 1], widths[i], is_relu)
             yield f"delta {i - 1}", product("delta", rows, widths[i - 1], arguments)
         arguments = (layers, np.int32(last), pixels, order, losses, problem.loss[step : step + 1], rows)
         yield "update", launch("update", dtype, tiles[0], (update_blocks + 1,), arguments, UPDATE_TILE)
@@ -111,18 +114,18 @@ def shared_memory(tile, itemsize):
     return (2 * STAGES + 1) * 4 * THREADS // tile * (tile + 16 // itemsize) * itemsize
 
 
-def layer_table(problem, widths, values, deltas):
+def layer_table(problem, widths, activations, deltas):
     """The rows of `Layer` in the source, an array (layers, 7) in the GPU's memory, and the blocks of all layers."""
     table, blocks = [], 0
     for i in range(1, len(widths)):
         arrays = deltas[i], getattr(problem, f"w{i}"), getattr(problem, f"b{i}")
-        addresses = (address(values[i - 1]) if i > 1 else 0, *map(address, arrays))
+        addresses = (address(activations[i - 1]) if i > 1 else 0, *map(address, arrays))
         table.append((*addresses, *map(int, widths[i - 1 : i + 1]), blocks))
         blocks += -(-(int(widths[i - 1]) + 1) // UPDATE_TILE) * -(-int(widths[i]) // UPDATE_TILE)
-    return on_gpu(table), blocks
+    return gpu_array(table), blocks
 
 
-def on_gpu(rows):
+def gpu_array(rows):
     """Rows of whole numbers as an int64 array in the GPU's memory."""
     return cuda.load_cupy().array(rows, np.int64)
 

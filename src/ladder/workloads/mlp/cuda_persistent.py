@@ -37,9 +37,9 @@ TILES = {
     "float32": ({"block": 512, "groups": 1}, {"block": 512, "groups": 2}),
     "float64": ({"block": 512, "groups": 1},),
 }
-GROUP = 4  # units
-ROWS = 16  # of images in a product on tensor cores
-MAX_ROWS = 128  # of a chunk: each of 16 warps multiplies half of the pixels of 16 rows
+GROUP_UNITS = 4
+MMA_ROWS = 16  # of images in a product on tensor cores
+MAX_CHUNK_ROWS = 128  # each of 16 warps multiplies half of the pixels of 16 rows
 MAX_LAYERS = 7  # of weights: MAX_LAYERS of the source is one more
 
 
@@ -56,64 +56,66 @@ def setup(problem: Problem, *, block: int = 0, groups: int = 0) -> Run:
             f"networks of 1 to {MAX_LAYERS - 1}."
         )
     units = -(-max(widths[1:-1]) // cuda.multiprocessors())
-    (tile,) = binaries.tiling_or(fitting_tile(units, problem.sizes["dtype"]), block=block, groups=groups)
-    if units > GROUP * tile["groups"]:
+    (tiling,) = binaries.tiling_or(fitting_tiling(units, problem.sizes["dtype"]), block=block, groups=groups)
+    if units > GROUP_UNITS * tiling["groups"]:
         raise LadderError(
             f"A block of mlp/cuda_persistent has {units} units of the widest layer of {problem.sizes['layers']}, but "
-            f"groups={tile['groups']} allow {GROUP * tile['groups']}: raise groups, or choose a smaller network."
+            f"groups={tiling['groups']} allow {GROUP_UNITS * tiling['groups']}: raise groups, or choose a smaller "
+            "network."
         )
     blocks = -(-max(widths[1:-1]) // units)
-    return launch(problem, widths, blocks, tile)
+    return launch(problem, widths, blocks, tiling)
 
 
-def fitting_tile(units, dtype):
+def fitting_tiling(units, dtype):
     """The first of TILES that holds `units` units per block, else the last, as a tuple."""
-    return (next((tile for tile in TILES[dtype] if units <= GROUP * tile["groups"]), TILES[dtype][-1]),)
+    return (next((tiling for tiling in TILES[dtype] if units <= GROUP_UNITS * tiling["groups"]), TILES[dtype][-1]),)
 
 
-def launch(problem, widths, blocks, tile):
+def launch(problem, widths, blocks, tiling):
     """The cooperative launch by `blocks` blocks. Raises LadderError if they don't fit on the GPU at once."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
-    kernel = partial(cuda.kernel, "mlp", "cuda_persistent", dtype=dtype.name, is_cooperative=True, **tile)
+    kernel = partial(cuda.kernel, "mlp", "cuda_persistent", dtype=dtype.name, is_cooperative=True, **tiling)
     layers, batch = len(widths) - 1, min(sizes["batch"], sizes["images"])
-    widths = on_gpu(widths, np.int32)
-    chunk, shared, workspace = plan_memory(kernel("measure"), blocks, tile["block"], (widths, layers, batch))
+    widths = gpu_array(widths, np.int32)
+    chunk_rows, shared, workspace = plan_memory(kernel("measure"), blocks, tiling["block"], (widths, layers, batch))
     train = kernel("train_shallow" if layers == 2 else "train")
-    if blocks > cuda.blocks_at_once(train, tile["block"], shared):
+    if blocks > cuda.blocks_at_once(train, tiling["block"], shared):
         raise LadderError(
             f"mlp/cuda_persistent needs {blocks} blocks at once for layers={sizes['layers']}, which this GPU can't run."
         )
     parameters = [getattr(problem, f"{letter}{layer}") for layer in range(1, layers + 1) for letter in "wb"]
-    addresses = on_gpu(addresses_of(parameters), np.uint64)
+    addresses = gpu_array(addresses_of(parameters), np.uint64)
     is_relu = np.int32(sizes["activation"] == "relu")
     arguments = (problem.pixels, problem.labels, problem.order, problem.loss, addresses, widths)
-    arguments += (on_gpu(np.zeros(workspace, np.uint8), np.uint8), np.int32(layers), is_relu, np.int32(sizes["images"]))
-    # The last array has the counts of the grid's barrier and of launches.
-    arguments += (np.int32(batch), np.int32(chunk), dtype.type(sizes["rate"]), on_gpu([0, 0, 0, 0], np.uint32))
-    return partial(train, (blocks,), (tile["block"],), arguments, shared_mem=shared)
+    arguments += (gpu_array(np.zeros(workspace, np.uint8), np.uint8), np.int32(layers), is_relu)
+    arguments += (np.int32(sizes["images"]), np.int32(batch), np.int32(chunk_rows), dtype.type(sizes["rate"]))
+    # The counters of the grid's barrier and of launches.
+    arguments += (gpu_array([0, 0, 0, 0], np.uint32),)
+    return partial(train, (blocks,), (tiling["block"],), arguments, shared_mem=shared)
 
 
 def plan_memory(measure, blocks, block, network):
     """The rows of a batch that a block holds at once, its bytes of shared memory, and the bytes of the workspace.
 
     `network` is (widths, layers, batch); the kernel `measure` computes the bytes for a number of rows. Raises
-    LadderError if even ROWS don't fit.
+    LadderError if even MMA_ROWS don't fit.
     """
     limit, batch = load_cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"], network[-1]
-    for parts in range(1, -(-batch // ROWS) + 1):
-        chunk = batch if parts == 1 else -(-batch // (parts * ROWS)) * ROWS
-        bytes = on_gpu([0, 0], np.int64)
-        measure((blocks,), (1,), (network[0], *map(np.int32, (*network[1:], chunk)), bytes))
+    for parts in range(1, -(-batch // MMA_ROWS) + 1):
+        chunk_rows = batch if parts == 1 else -(-batch // (parts * MMA_ROWS)) * MMA_ROWS
+        bytes = gpu_array([0, 0], np.int64)
+        measure((blocks,), (1,), (network[0], *map(np.int32, (*network[1:], chunk_rows)), bytes))
         shared, workspace = map(int, bytes.tolist())
-        if shared <= limit and chunk <= min(block, MAX_ROWS):
-            return chunk, shared, workspace
+        if shared <= limit and chunk_rows <= min(block, MAX_CHUNK_ROWS):
+            return chunk_rows, shared, workspace
     raise LadderError(
         f"A block's share of this network takes {shared} bytes of shared memory in mlp/cuda_persistent, but the GPU "
         f"has {limit}: choose a smaller network or batch."
     )
 
 
-def on_gpu(values, dtype):
+def gpu_array(values, dtype):
     """An array of these values in the GPU's memory."""
     return load_cupy().array(values, dtype)
 

@@ -1,11 +1,11 @@
 // Numbers as digits of a byte, for products on tensor cores in integers. REAL is the element type, a macro.
 //
 // A value v with |v| <= 2^e is represented by the integer nearest to v 2^(BITS - e), which is the sum of d[s] 256^s over
-// its SLICES digits, each from -128 to 127. A product of digits and bytes is exact; the only error is that of this
+// its DIGITS digits, each from -128 to 127. A product of digits and bytes is exact; the only error is that of this
 // rounding, at most 2^(e - BITS - 1), which is below that of REAL at 2^e.
 #pragma once
 
-constexpr int SLICES = sizeof(REAL), BITS = 8 * SLICES - 2;
+constexpr int DIGITS = sizeof(REAL), BITS = 8 * DIGITS - 2;
 
 // An exponent e for values whose magnitude_bits() are at most `bits`: all of them are below 2^e. It has a lower limit,
 // so that 2^(BITS - e) is finite.
@@ -28,8 +28,8 @@ __device__ __forceinline__ REAL power_of_two(int e) {
 #endif
 }
 
-// The four-byte words (SLICES / 4) of a value times `scale`, 2^(BITS - e): byte s % 4 of word s / 4 is digit s.
-__device__ __forceinline__ void to_digits(unsigned (&words)[SLICES / 4], REAL value, REAL scale) {
+// The four-byte words (DIGITS / 4) of a value times `scale`, 2^(BITS - e): byte s % 4 of word s / 4 is digit s.
+__device__ __forceinline__ void to_digits(unsigned (&words)[DIGITS / 4], REAL value, REAL scale) {
   constexpr unsigned OFFSET = 0x80808080;  // 128 per byte: the sum's bytes are d[s] + 128, the exclusive or's d[s]
 #if FLOAT64
   const unsigned long long bits = (unsigned long long)__double2ll_rn(value * scale) + 0x8080808080808080ull;
@@ -40,10 +40,10 @@ __device__ __forceinline__ void to_digits(unsigned (&words)[SLICES / 4], REAL va
 }
 
 // The sum of sums[s] 256^s.
-__device__ __forceinline__ REAL from_digits(const int (&sums)[SLICES]) {
-  long long parts[SLICES / 4];
+__device__ __forceinline__ REAL from_digits(const int (&sums)[DIGITS]) {
+  long long parts[DIGITS / 4];
 #pragma unroll
-  for (int part = 0; part < SLICES / 4; ++part) {
+  for (int part = 0; part < DIGITS / 4; ++part) {
     parts[part] = sums[4 * part];
 #pragma unroll
     for (int s = 1; s < 4; ++s) parts[part] += (long long)sums[4 * part + s] << 8 * s;

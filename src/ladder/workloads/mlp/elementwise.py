@@ -33,10 +33,10 @@ def gather(pixels, order, start, x):
 @numba.njit(parallel=True, **ORDERED_OPTIONS)
 def sigmoid(z, bias):
     """z <- sigmoid(z + bias) in place."""
-    unit = z.dtype.type(1)
+    unity = z.dtype.type(1)
     for i in numba.prange(z.shape[0]):
         for j in range(z.shape[1]):
-            z[i, j] = unit / (unit + exponential(-(z[i, j] + bias[j])))
+            z[i, j] = unity / (unity + exponential(-(z[i, j] + bias[j])))
 
 
 @numba.njit(parallel=True, **OPTIONS)
@@ -50,10 +50,10 @@ def relu(z, bias):
 @numba.njit(parallel=True, **OPTIONS)
 def sigmoid_slope(delta, a):
     """delta <- delta * a (1 - a) in place, the Hadamard product with the sigmoid's derivative."""
-    unit = a.dtype.type(1)
+    unity = a.dtype.type(1)
     for i in numba.prange(a.shape[0]):
         for j in range(a.shape[1]):
-            delta[i, j] *= a[i, j] * (unit - a[i, j])
+            delta[i, j] *= a[i, j] * (unity - a[i, j])
 
 
 @numba.njit(parallel=True, **OPTIONS)
@@ -72,16 +72,16 @@ def softmax_loss(z, bias, labels, order, start, loss, step):
     total = 0.0
     for i in range(rows):
         label = labels[order[start + i]]
-        largest = z[i, 0] + bias[0]
+        max_logit = z[i, 0] + bias[0]
         for j in range(columns):
             z[i, j] += bias[j]
-            largest = max(largest, z[i, j])
-        logit = z[i, label] - largest
+            max_logit = max(max_logit, z[i, j])
+        label_logit = z[i, label] - max_logit
         denominator = 0.0
         for j in range(columns):
-            z[i, j] = np.exp(z[i, j] - largest)
+            z[i, j] = np.exp(z[i, j] - max_logit)
             denominator += z[i, j]
-        total += np.log(denominator) - logit
+        total += np.log(denominator) - label_logit
         for j in range(columns):
             z[i, j] /= denominator * rows
         z[i, label] -= z.dtype.type(1.0 / rows)

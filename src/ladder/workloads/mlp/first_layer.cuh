@@ -12,14 +12,14 @@
 
 constexpr int WARPS = BLOCK / WARP, UNITS = 4 * GROUPS;  // the largest number of units of a block
 constexpr int PIXELS = 784, IMAGE_WORDS = PIXELS / 4;    // of an image; its words of four bytes
-constexpr int TILES = SLICES / 2, PLANES = GROUPS * TILES * 8;
+constexpr int TILES = DIGITS / 2, PLANES = GROUPS * TILES * 8;
 constexpr int DEPTH = 32;                                // of an mma()
 constexpr int STEPS = (PIXELS + DEPTH - 1) / DEPTH;      // half of the last one is outside of the image: weights 0
 // The words of a plane of weights: 4 times an odd number, so that rows of eight planes are in different banks. So are
 // those of planes of deltas and of images.
-constexpr int WEIGHT_PLANE = STEPS * DEPTH / 4 + 4;
-constexpr int STRIP = DEPTH / 2;  // pixels of a product of images transposed
-constexpr int SPANS = (2 * STEPS + WARPS - 1) / WARPS;  // strips for whose weights a warp is responsible
+constexpr int WEIGHT_PLANE_WORDS = STEPS * DEPTH / 4 + 4;
+constexpr int STRIP_PIXELS = DEPTH / 2;                  // of a product of images transposed
+constexpr int WARP_STRIPS = (2 * STEPS + WARPS - 1) / WARPS;  // strips for whose weights a warp is responsible
 
 // The position, in steps of 32 rows, of a row of deltas in its plane: as load_transposed() orders rows of images, whose
 // first four bytes of a lane are in rows 2 t, 2 t + 1, 2 t + 8 and 2 t + 9.
@@ -31,14 +31,14 @@ __device__ __forceinline__ int delta_position(int row) {
 struct Operands {
   unsigned left[4], right[GROUPS * TILES][2];
 
-  // Load operands B from planes, `distance` words each, where the step begins.
-  __device__ __forceinline__ void load_right(const unsigned *planes, int distance) {
+  // Load operands B from planes, `plane_words` words each, where the step begins.
+  __device__ __forceinline__ void load_right(const unsigned *planes, int plane_words) {
     const int lane = threadIdx.x % WARP;
-    const unsigned *row = planes + (lane / 16 * 8 + lane % 8) * distance + lane / 8 % 2 * 4;
+    const unsigned *row = planes + (lane / 16 * 8 + lane % 8) * plane_words + lane / 8 % 2 * 4;
 #pragma unroll
     for (int j = 0; j < GROUPS * TILES; j += 2) {
       unsigned words[4];
-      load_matrices(words, row + j * 8 * distance);
+      load_matrices(words, row + j * 8 * plane_words);
       right[j][0] = words[0], right[j][1] = words[1], right[j + 1][0] = words[2], right[j + 1][1] = words[3];
     }
   }
@@ -49,12 +49,12 @@ struct Operands {
   }
 };
 
-// sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), in units of `unit_value`:
-// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE) has the weights. `overlapped_work` is
-// called before each multiply().
+// sums (2, count, UNITS) = two parts of images (count, PIXELS) times weights (PIXELS, UNITS), times `inverse_scale`;
+// each part has the sums over half of the pixels. `planes` (PLANES, WEIGHT_PLANE_WORDS) has the weights.
+// `overlapped_work` is called before each multiply().
 template <class Function>
 __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *images, const unsigned *planes, int count,
-                                                REAL unit_value, Function overlapped_work) {
+                                                REAL inverse_scale, Function overlapped_work) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   constexpr int MIDDLE = (STEPS + 1) / 2;
   for (int item = warp; item < (count + 15) / 16 * 2; item += WARPS) {
@@ -64,7 +64,7 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
     Operands operands[2];  // of a step and of the next one, which is loaded during the step
     const auto load = [&](Operands &to, int step) {
       load_matrices(to.left, row + 8 * step);
-      to.load_right(planes + 8 * step, WEIGHT_PLANE);
+      to.load_right(planes + 8 * step, WEIGHT_PLANE_WORDS);
     };
     load(operands[0], begin);
 #pragma unroll 2
@@ -80,71 +80,72 @@ __device__ __forceinline__ void multiply_images(REAL *sums, const unsigned *imag
     for (int group = 0; group < GROUPS; ++group)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        int unit_digits[SLICES];
+        int unit_digits[DIGITS];
 #pragma unroll
-        for (int s = 0; s < SLICES; ++s) unit_digits[s] = digits[group * TILES + s / 2][2 * half + s % 2];
-        const int to = top + g + 8 * half;
-        if (to < count) sums[(part * count + to) * UNITS + 4 * group + t] = from_digits(unit_digits) * unit_value;
+        for (int s = 0; s < DIGITS; ++s) unit_digits[s] = digits[group * TILES + s / 2][2 * half + s % 2];
+        const int image = top + g + 8 * half;
+        if (image < count)
+          sums[(part * count + image) * UNITS + 4 * group + t] = from_digits(unit_digits) * inverse_scale;
       }
   }
 }
 
-// Call function(span, group, i) for every weight of a thread.
+// Call function(strip, group, i) for every weight of a thread.
 template <class Function>
 __device__ __forceinline__ void for_each_weight(Function function) {
 #pragma unroll
-  for (int span = 0; span < SPANS; ++span)
+  for (int strip = 0; strip < WARP_STRIPS; ++strip)
 #pragma unroll
     for (int group = 0; group < GROUPS; ++group)
 #pragma unroll
-      for (int i = 0; i < 2; ++i) function(span, group, i);
+      for (int i = 0; i < 2; ++i) function(strip, group, i);
 }
 
 // This thread's share of the weights (PIXELS, units): those of its unit of each group, for two adjacent pixels of each
 // of its warp's strips; 0 outside.
 struct Weights {
-  REAL values[SPANS][GROUPS][2];
+  REAL values[WARP_STRIPS][GROUPS][2];
 
-  // The first of the thread's two pixels of a span; PIXELS or more if the span is outside of the image.
-  __device__ __forceinline__ static int first_pixel(int span) {
-    return (threadIdx.x / WARP + span * WARPS) * STRIP + threadIdx.x % WARP / 4 * 2;
+  // The first of the thread's two pixels of a strip; PIXELS or more if the strip is outside of the image.
+  __device__ __forceinline__ static int first_pixel(int strip) {
+    return (threadIdx.x / WARP + strip * WARPS) * STRIP_PIXELS + threadIdx.x % WARP / 4 * 2;
   }
 
   // Call function(value, pixel, unit) for every weight of this thread.
   template <class Function>
   __device__ __forceinline__ void for_each(int units, Function function) {
-    for_each_weight([&](int span, int group, int i) {
-      const int pixel = first_pixel(span) + i, unit = 4 * group + threadIdx.x % 4;
-      if (pixel < PIXELS && unit < units) function(values[span][group][i], pixel, unit);
+    for_each_weight([&](int strip, int group, int i) {
+      const int pixel = first_pixel(strip) + i, unit = 4 * group + threadIdx.x % 4;
+      if (pixel < PIXELS && unit < units) function(values[strip][group][i], pixel, unit);
     });
   }
 
   // The largest magnitude_bits() of the thread's weights.
   __device__ __forceinline__ unsigned magnitude() const {
-    unsigned largest = 0;
-    for_each_weight([&](int span, int group, int i) {
-      largest = max(largest, magnitude_bits(values[span][group][i]));
+    unsigned max_bits = 0;
+    for_each_weight([&](int strip, int group, int i) {
+      max_bits = max(max_bits, magnitude_bits(values[strip][group][i]));
     });
-    return largest;
+    return max_bits;
   }
 
-  // Write the digits of the thread's weights times `scale` to planes (PLANES, WEIGHT_PLANE), two pixels at once.
+  // Write the digits of the thread's weights times `scale` to planes (PLANES, WEIGHT_PLANE_WORDS), two pixels at once.
   __device__ __forceinline__ void write(unsigned *planes, REAL scale) const {
     const int t = threadIdx.x % 4;
 #pragma unroll
-    for (int span = 0; span < SPANS; ++span)
-      if (const int pixel = first_pixel(span); pixel < STEPS * DEPTH)
+    for (int strip = 0; strip < WARP_STRIPS; ++strip)
+      if (const int pixel = first_pixel(strip); pixel < STEPS * DEPTH)
 #pragma unroll
         for (int group = 0; group < GROUPS; ++group) {
-          unsigned digits[2][SLICES / 4];
+          unsigned digits[2][DIGITS / 4];
 #pragma unroll
-          for (int i = 0; i < 2; ++i) to_digits(digits[i], values[span][group][i], scale);
+          for (int i = 0; i < 2; ++i) to_digits(digits[i], values[strip][group][i], scale);
 #pragma unroll
-          for (int s = 0; s < SLICES; s += 2) {
-            const unsigned two = __byte_perm(digits[0][s / 4], digits[1][s / 4], s % 4 ? 0x7362 : 0x5140);
+          for (int s = 0; s < DIGITS; s += 2) {
+            const unsigned digit_pairs = __byte_perm(digits[0][s / 4], digits[1][s / 4], s % 4 ? 0x7362 : 0x5140);
             unsigned short *plane = reinterpret_cast<unsigned short *>(
-                planes + ((group * TILES + s / 2) * 8 + 2 * t) * WEIGHT_PLANE);
-            plane[pixel / 2] = two, plane[2 * WEIGHT_PLANE + pixel / 2] = two >> 16;
+                planes + ((group * TILES + s / 2) * 8 + 2 * t) * WEIGHT_PLANE_WORDS);
+            plane[pixel / 2] = digit_pairs, plane[2 * WEIGHT_PLANE_WORDS + pixel / 2] = digit_pairs >> 16;
           }
         }
   }
@@ -152,42 +153,43 @@ struct Weights {
 
 // The sums of pixels times deltas over rows, in digits, for the weights of this thread.
 struct Gradient {
-  int sums[SPANS][GROUPS * TILES][4] = {};
+  int sums[WARP_STRIPS][GROUPS * TILES][4] = {};
 
-  // Add images (count, PIXELS) transposed times the deltas in planes (PLANES, distance): of a product's 16 rows, row g
-  // is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. `overlapped_work` is called before each multiply().
+  // Add images (count, PIXELS) transposed times the deltas in planes (PLANES, plane_words): of a product's 16 rows, row
+  // g is pixel 2 g of the strip, and row g + 8 is pixel 2 g + 1. `overlapped_work` is called before each multiply().
   template <class Function>
-  __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int distance, int count,
+  __device__ __forceinline__ void add(const unsigned *images, const unsigned *planes, int plane_words, int count,
                                       Function overlapped_work) {
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     for (int first = 0; first < count; first += DEPTH) {
       Operands operands;
-      operands.load_right(planes + first / 4, distance);
+      operands.load_right(planes + first / 4, plane_words);
       // Beyond `count`, the deltas are 0.
-      const unsigned *row = images + min(first + lane, count - 1) * IMAGE_WORDS + STRIP / 4 * warp;
+      const unsigned *row = images + min(first + lane, count - 1) * IMAGE_WORDS + STRIP_PIXELS / 4 * warp;
 #pragma unroll
-      for (int span = 0; span < SPANS; ++span)
-        if (warp + span * WARPS < PIXELS / STRIP) {
+      for (int strip = 0; strip < WARP_STRIPS; ++strip)
+        if (warp + strip * WARPS < PIXELS / STRIP_PIXELS) {
           unsigned words[4];
-          load_transposed(words, row + STRIP / 4 * WARPS * span);
+          load_transposed(words, row + STRIP_PIXELS / 4 * WARPS * strip);
           overlapped_work();
 #pragma unroll
           for (int half = 0; half < 2; ++half) {
             operands.left[2 * half] = __byte_perm(words[2 * half], words[2 * half + 1], 0x6420);
             operands.left[2 * half + 1] = __byte_perm(words[2 * half], words[2 * half + 1], 0x7531);
           }
-          operands.multiply(sums[span]);
+          operands.multiply(sums[strip]);
         }
     }
   }
 
-  // Add the sums, in units of `unit_value`, to the block's weights; beyond the block's units they are 0.
-  __device__ __forceinline__ void update(Weights &weights, REAL unit_value) const {
-    for_each_weight([&](int span, int group, int i) {
-      int digits[SLICES];
+  // Add the sums times `inverse_scale` to the block's weights; beyond the block's units they are 0.
+  __device__ __forceinline__ void update(Weights &weights, REAL inverse_scale) const {
+    for_each_weight([&](int strip, int group, int i) {
+      int digits[DIGITS];
 #pragma unroll
-      for (int s = 0; s < SLICES; ++s) digits[s] = sums[span][group * TILES + s / 2][i * 2 + s % 2];
-      if (Weights::first_pixel(span) + i < PIXELS) weights.values[span][group][i] += from_digits(digits) * unit_value;
+      for (int s = 0; s < DIGITS; ++s) digits[s] = sums[strip][group * TILES + s / 2][i * 2 + s % 2];
+      if (Weights::first_pixel(strip) + i < PIXELS)
+        weights.values[strip][group][i] += from_digits(digits) * inverse_scale;
     });
   }
 };

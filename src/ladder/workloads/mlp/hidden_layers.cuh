@@ -5,7 +5,7 @@
 
 // Write the block's values (rows, UNITS) to its columns of an array (rows, width) in global memory.
 __device__ __forceinline__ void publish(REAL *to, const REAL *values, const Network &network, int layer, int rows) {
-  const int units = network.units[layer], first = network.first[layer];
+  const int units = network.units[layer], first = network.first_unit[layer];
   for (int i = threadIdx.x; i < rows * UNITS; i += BLOCK)
     if (i % UNITS < units) to[size_t(i / UNITS) * network.widths[layer] + first + i % UNITS] = values[i];
 }
@@ -31,10 +31,10 @@ __device__ __forceinline__ void multiply_rows(const REAL *values, const REAL *we
 }
 
 // The activations of the block's units of a layer from those of the layer before, inputs (rows, fan_in).
-__device__ __forceinline__ void forward_hidden(const Shared &shared, const REAL *inputs, const Network &network,
+__device__ __forceinline__ void forward_hidden(const SharedArrays &shared, const REAL *inputs, const Network &network,
                                                int layer, int rows) {
   const int units = network.units[layer];
-  multiply_rows(inputs, shared.columns[layer], 1, units, rows, network.widths[layer - 1], units,
+  multiply_rows(inputs, shared.weight_columns[layer], 1, units, rows, network.widths[layer - 1], units,
                 [&](int row, int unit, REAL sum) {
                   shared.activations[layer][row * UNITS + unit] =
                       unit < units ? network.activate(sum + shared.bias[layer][unit]) : REAL(0);
@@ -64,21 +64,23 @@ __device__ __forceinline__ void add_products(REAL *weights, int distance, int un
 // Backward from a hidden layer to the one before, `layer`: the deltas of the block's units, then the updates of its
 // rows and columns of the weights between the two, and of the biases of `layer`. `deltas` are those of the layer above
 // (rows, fan_out), `activations` those of `layer` (rows, fan_in).
-__device__ __forceinline__ void backward_hidden(const Shared &shared, const REAL *deltas, const REAL *activations,
+__device__ __forceinline__ void backward_hidden(const SharedArrays &shared, const REAL *deltas, const REAL *activations,
                                                 const Network &network, int layer, int rows) {
-  const int units = network.units[layer], above = network.units[layer + 1], width = network.widths[layer + 1];
+  const int units = network.units[layer], units_above = network.units[layer + 1];
+  const int width_above = network.widths[layer + 1];
   const REAL *layer_activations = shared.activations[layer];
   unsigned magnitude = 0;
-  multiply_rows(deltas, shared.rows[layer + 1], width, 1, rows, width, units, [&](int row, int unit, REAL sum) {
-    const REAL delta = sum * network.slope(layer_activations[row * UNITS + unit]);
-    shared.deltas[layer][row * UNITS + unit] = delta;
-    magnitude = max(magnitude, magnitude_bits(delta));
-  });
+  multiply_rows(deltas, shared.weight_rows[layer + 1], width_above, 1, rows, width_above, units,
+                [&](int row, int unit, REAL sum) {
+                  const REAL delta = sum * network.slope(layer_activations[row * UNITS + unit]);
+                  shared.deltas[layer][row * UNITS + unit] = delta;
+                  magnitude = max(magnitude, magnitude_bits(delta));
+                });
   if (layer == 1) block_atomic_max(shared.magnitudes + 1, magnitude);
   __syncthreads();
-  add_products(shared.rows[layer + 1], 1, width, deltas, layer_activations, rows, width, units);
-  add_products(shared.columns[layer + 1], above, 1, activations, shared.deltas[layer + 1], rows,
-               network.widths[layer], above);
+  add_products(shared.weight_rows[layer + 1], 1, width_above, deltas, layer_activations, rows, width_above, units);
+  add_products(shared.weight_columns[layer + 1], units_above, 1, activations, shared.deltas[layer + 1], rows,
+               network.widths[layer], units_above);
   for (int unit = threadIdx.x; unit < units; unit += BLOCK) {
     REAL sum = 0;
     for (int row = 0; row < rows; ++row) sum += shared.deltas[layer][row * UNITS + unit];

@@ -31,7 +31,7 @@ def setup(problem: Problem, *, product: str, threads: int) -> Run:
     weights = [None] + [getattr(problem, f"w{layer}") for layer in range(1, last + 1)]
     biases = [None] + [getattr(problem, f"b{layer}") for layer in range(1, last + 1)]
     empty = problem.device.empty
-    values = [empty((sizes["batch"], width), dtype) for width in widths]
+    activations = [empty((sizes["batch"], width), dtype) for width in widths]
     deltas = [empty((sizes["batch"], width), dtype) for width in widths]
     weight_gradients = [None] + [empty(weights[layer].shape, dtype) for layer in range(1, last + 1)]
     bias_gradients = [None] + [empty(biases[layer].shape, dtype) for layer in range(1, last + 1)]
@@ -45,15 +45,15 @@ def setup(problem: Problem, *, product: str, threads: int) -> Run:
         """The steps of one batch, as (phase, function)."""
         rows = min(sizes["batch"], sizes["images"] - start)
         # The activations and the deltas of this batch, by layer.
-        a, d = [value[:rows] for value in values], [delta[:rows] for delta in deltas]
+        a, d = [array[:rows] for array in activations], [delta[:rows] for delta in deltas]
         d[last] = a[last]  # the loss overwrites the logits with their delta
         yield "gather", partial(elementwise.gather, problem.pixels, problem.order, start, a[0])
         for layer in range(1, last + 1):
             yield f"forward {layer}", partial(multiply["nn"], a[layer - 1], weights[layer], a[layer])
             if layer < last:
                 yield "activation", partial(activate, a[layer], biases[layer])
-        loss = (problem.labels, problem.order, start, problem.loss, step)
-        yield "loss", partial(elementwise.softmax_loss, a[last], biases[last], *loss)
+        arguments = (problem.labels, problem.order, start, problem.loss, step)
+        yield "loss", partial(elementwise.softmax_loss, a[last], biases[last], *arguments)
         for layer in range(last, 0, -1):
             yield f"gradient {layer}", partial(multiply["tn"], a[layer - 1], d[layer], weight_gradients[layer])
             if layer > 1:

@@ -15,21 +15,21 @@ struct Chunk {
 // chunks from the first to the last (forward) and back (for the gradient). The last one stays for its second use; the
 // others are copied again.
 //
-// There are two buffers, each of (chunk, PIXELS) bytes and 16 bytes of padding, which are read but multiplied by 0.
-// While a block multiplies a chunk, it copies the next one to the other buffer. Each thread copies one vector before
+// There are two buffers, each of (chunk_rows, PIXELS) bytes and 16 bytes of padding, which are read but multiplied by
+// 0. While a block multiplies a chunk, it copies the next one to the other buffer. Each thread copies one vector before
 // each multiply(), because copying everything at once would stall on the L2 cache.
 struct ImageStream {
   const unsigned char *pixels;  // of all images
   const long long *order;       // the images' indices, in the order of training
   unsigned *buffers;
-  int *image_indices;  // (2, chunk): those of a copy's images, a row for each buffer
+  int *image_indices;  // (2, chunk_rows): those of a copy's images, a row for each buffer
   // Numbers: of all images, of images in a batch, of rows in a chunk, of chunks in a batch.
-  int images, batch, chunk, chunks;
+  int images, batch, chunk_rows, chunks;
   int step = 0, copy = 0;  // of the next copy; `copy` is from 0 to 2 * chunks - 2
   int image_index = 0;     // of image threadIdx.x of the next copy
   int next_vector = 0;     // the next vector of 16 bytes that this thread copies
 
-  __device__ __forceinline__ int buffer_words() const { return chunk * IMAGE_WORDS + 4; }
+  __device__ __forceinline__ int buffer_words() const { return chunk_rows * IMAGE_WORDS + 4; }
 
   // The number of a copy's buffer. Buffers alternate also from the last copy of a step to the first of the next step,
   // because a step has 2 * chunks - 1 copies, an odd number.
@@ -37,13 +37,13 @@ struct ImageStream {
 
   // The chunk of a copy; it is empty if all batches have been copied.
   __device__ __forceinline__ Chunk chunk_of(int step, int copy) const {
-    const int first = (copy < chunks ? copy : 2 * chunks - 2 - copy) * chunk;
-    const int rows = min(min(chunk, batch - first), images - step * batch - first);
+    const int first = (copy < chunks ? copy : 2 * chunks - 2 - copy) * chunk_rows;
+    const int rows = min(min(chunk_rows, batch - first), images - step * batch - first);
     return {buffers + buffer_of(step, copy) * buffer_words(), first, max(rows, 0)};
   }
 
   __device__ __forceinline__ int *indices_of(int step, int copy) const {
-    return image_indices + buffer_of(step, copy) * chunk;
+    return image_indices + buffer_of(step, copy) * chunk_rows;
   }
 
   // Load the index of this thread's image of the next copy.
@@ -54,7 +54,7 @@ struct ImageStream {
 
   // Store the indices of the next copy's images for all threads of the block: before a barrier.
   __device__ __forceinline__ void share_indices() const {
-    if (threadIdx.x < chunk) indices_of(step, copy)[threadIdx.x] = image_index;
+    if (threadIdx.x < chunk_rows) indices_of(step, copy)[threadIdx.x] = image_index;
   }
 
   // Begin the next copy: after a barrier.
@@ -74,7 +74,7 @@ struct ImageStream {
 
   // Copy the remaining vectors, and advance to the next copy.
   __device__ __forceinline__ void end_copy() {
-    while (next_vector < chunk * (PIXELS / 16)) copy_vector();
+    while (next_vector < chunk_rows * (PIXELS / 16)) copy_vector();
     commit_copies();
     if (++copy == 2 * chunks - 1) copy = 0, ++step;
     load_index();
@@ -83,7 +83,7 @@ struct ImageStream {
   // Start the first copy.
   __device__ __forceinline__ void start() {
     for (int buffer = 0; buffer < 2; ++buffer)
-      if (threadIdx.x < 4) buffers[buffer * buffer_words() + chunk * IMAGE_WORDS + threadIdx.x] = 0;
+      if (threadIdx.x < 4) buffers[buffer * buffer_words() + chunk_rows * IMAGE_WORDS + threadIdx.x] = 0;
     load_index();
     share_indices();
     __syncthreads();

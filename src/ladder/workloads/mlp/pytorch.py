@@ -50,15 +50,15 @@ def autograd_step(layers, pixels, labels, activation, rate):
     """A step as most users write it: a function of a batch's indices that returns its loss."""
     parameters = [tensor.requires_grad_() for layer in layers for tensor in layer]
     optimizer = torch.optim.SGD(parameters, lr=rate)
-    hidden = {"sigmoid": torch.sigmoid, "relu": torch.relu}[activation]
+    activate = {"sigmoid": torch.sigmoid, "relu": torch.relu}[activation]
     pixels = pixels.to(parameters[0].dtype) / 255.0
 
-    def step(index):
-        z = pixels[index]
+    def step(indices):
+        z = pixels[indices]
         for layer, (weights, bias) in enumerate(layers, 1):
             z = torch.addmm(bias, z, weights)
-            z = hidden(z) if layer < len(layers) else z
-        loss = torch.nn.functional.cross_entropy(z, labels[index])
+            z = activate(z) if layer < len(layers) else z
+        loss = torch.nn.functional.cross_entropy(z, labels[indices])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -72,29 +72,29 @@ def compiled_step(layers, pixels, labels, activation, rate):
     compiled = torch_compiler.compile_whole(forward_backward)
 
     @torch.no_grad()
-    def step(index):
-        loss, values, deltas = compiled(layers, pixels, labels, index, activation, rate)
-        for (weights, _), value, delta in zip(layers, values, deltas, strict=True):
-            weights.addmm_(value.t(), delta, alpha=-rate)
+    def step(indices):
+        loss, inputs, deltas = compiled(layers, pixels, labels, indices, activation, rate)
+        for (weights, _), layer_input, delta in zip(layers, inputs, deltas, strict=True):
+            weights.addmm_(layer_input.t(), delta, alpha=-rate)
         return loss
 
     return step
 
 
-def forward_backward(layers, pixels, labels, index, activation, rate):
-    """(loss, the inputs of all layers, their deltas) of a batch, whose indices are `index`; updates the biases."""
-    values = [pixels[index].to(layers[0][0].dtype) / 255.0]
+def forward_backward(layers, pixels, labels, indices, activation, rate):
+    """(loss, the inputs of all layers, their deltas) of a batch, whose indices are `indices`; updates the biases."""
+    inputs = [pixels[indices].to(layers[0][0].dtype) / 255.0]
     for weights, bias in layers[:-1]:
-        z = torch.addmm(bias, values[-1], weights)
-        values.append(torch.sigmoid(z) if activation == "sigmoid" else torch.relu(z))
+        z = torch.addmm(bias, inputs[-1], weights)
+        inputs.append(torch.sigmoid(z) if activation == "sigmoid" else torch.relu(z))
     weights, bias = layers[-1]
-    logarithms = torch.log_softmax(torch.addmm(bias, values[-1], weights), dim=1)
-    loss = torch.nn.functional.nll_loss(logarithms, labels[index])
-    one_hot = torch.nn.functional.one_hot(labels[index], logarithms.shape[1])
-    deltas = [(logarithms.exp() - one_hot) / len(index)]
-    for (weights, _), value in zip(layers[:0:-1], values[:0:-1], strict=True):
-        below = deltas[0] @ weights.t()
-        deltas.insert(0, below * value * (1 - value) if activation == "sigmoid" else below * (value > 0))
+    log_probabilities = torch.log_softmax(torch.addmm(bias, inputs[-1], weights), dim=1)
+    loss = torch.nn.functional.nll_loss(log_probabilities, labels[indices])
+    one_hot = torch.nn.functional.one_hot(labels[indices], log_probabilities.shape[1])
+    deltas = [(log_probabilities.exp() - one_hot) / len(indices)]
+    for (weights, _), a in zip(layers[:0:-1], inputs[:0:-1], strict=True):
+        delta_below = deltas[0] @ weights.t()
+        deltas.insert(0, delta_below * a * (1 - a) if activation == "sigmoid" else delta_below * (a > 0))
     for (_, bias), delta in zip(layers, deltas, strict=True):
         bias.sub_(rate * delta.sum(dim=0))
-    return loss, values, deltas
+    return loss, inputs, deltas

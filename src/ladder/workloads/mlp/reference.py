@@ -125,9 +125,9 @@ def trajectory(sizes, dataset, noise=None):
         visits = order(sizes, epoch)
         losses.append([])
         for start in range(0, sizes["images"], sizes["batch"]):
-            index = visits[start : start + sizes["batch"]]
-            x = scale_pixels(images[index])
-            loss, pairs = gradients(parameters, x, labels[index], sizes["activation"], product)
+            indices = visits[start : start + sizes["batch"]]
+            x = scale_pixels(images[indices])
+            loss, pairs = gradients(parameters, x, labels[indices], sizes["activation"], product)
             losses[-1].append(loss)
             updates = zip(parameters, pairs, strict=True)
             parameters = [(w - sizes["rate"] * dw, b - sizes["rate"] * db) for (w, b), (dw, db) in updates]

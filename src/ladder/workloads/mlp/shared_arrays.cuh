@@ -7,15 +7,15 @@
 constexpr int CLASSES = 10, MAX_LAYERS = 8;
 
 // The layers of weights are numbered from 1 to `layers`; layer l has widths[l - 1] inputs and widths[l] units, of which
-// the block has units[l] from first[l] on if it is hidden, and no block has more than max_units[l].
+// the block has units[l] from first_unit[l] on if it is hidden, and no block has more than max_units[l].
 struct Network {
-  int layers, is_relu, widths[MAX_LAYERS], first[MAX_LAYERS], units[MAX_LAYERS], max_units[MAX_LAYERS];
+  int layers, is_relu, widths[MAX_LAYERS], first_unit[MAX_LAYERS], units[MAX_LAYERS], max_units[MAX_LAYERS];
 
   __device__ Network(const int *all_widths, int layers, int is_relu) : layers(layers), is_relu(is_relu) {
     for (int layer = 0; layer <= layers; ++layer) {
       const long long width = widths[layer] = all_widths[layer];
-      first[layer] = width * blockIdx.x / gridDim.x;
-      units[layer] = width * (blockIdx.x + 1) / gridDim.x - first[layer];
+      first_unit[layer] = width * blockIdx.x / gridDim.x;
+      units[layer] = width * (blockIdx.x + 1) / gridDim.x - first_unit[layer];
       max_units[layer] = (width + gridDim.x - 1) / gridDim.x;
     }
   }
@@ -45,37 +45,38 @@ struct Allocator {
   }
 };
 
-// A block's arrays in shared memory; `chunk` is the number of rows that it processes at once, `u` that of its units of
-// a layer. Rows of activations and deltas have UNITS elements, the last of which are 0 if the block has fewer units.
-struct Shared {
-  unsigned *images;         // (2, chunk * IMAGE_WORDS + 4)
-  int *image_indices;       // (2, chunk)
-  unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE)
-  unsigned *delta_planes;   // (PLANES, delta_distance), of a chunk's rows
-  REAL *parts;              // (2, chunk, UNITS), of the first layer's sums
+// A block's arrays in shared memory; `chunk_rows` is the number of rows that it processes at once, `u` that of its
+// units of a layer. Rows of activations and deltas have UNITS elements, the last of which are 0 if the block has fewer
+// units.
+struct SharedArrays {
+  unsigned *images;         // (2, chunk_rows * IMAGE_WORDS + 4)
+  int *image_indices;       // (2, chunk_rows)
+  unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE_WORDS)
+  unsigned *delta_planes;   // (PLANES, delta_plane_words), of a chunk's rows
+  REAL *partial_sums;       // (2, chunk_rows, UNITS), of the first layer: see multiply_images()
   REAL *team_sums;          // (BLOCK), of the logits: see send_deltas()
   REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS), of the gradients: see backward_last()
-  REAL *last_deltas;        // (chunk, CLASSES)
+  REAL *last_deltas;        // (chunk_rows, CLASSES)
   REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, UNITS)
   REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last one (CLASSES)
-  REAL *columns[MAX_LAYERS];  // of weights of hidden layers from 2 on: (fan_in, u)
-  REAL *rows[MAX_LAYERS];     // of weights of layers from 2 on: (u of the layer before, fan_out)
-  unsigned *magnitudes;       // (2): the largest magnitude_bits() of the weights, and of the deltas, of the first layer
-  int delta_distance;         // from one plane of deltas to the next, in words
-  long long bytes;            // of all arrays
+  REAL *weight_columns[MAX_LAYERS];  // of hidden layers from 2 on: (fan_in, u)
+  REAL *weight_rows[MAX_LAYERS];     // of layers from 2 on: (u of the layer before, fan_out)
+  unsigned *magnitudes;   // (2): the largest magnitude_bits() of the weights, and of the deltas, of the first layer
+  int delta_plane_words;  // of a plane of deltas
+  long long bytes;        // of all arrays
 
-  __device__ Shared(void *memory, const Network &network, int batch, int chunk) {
+  __device__ SharedArrays(void *memory, const Network &network, int batch, int chunk_rows) {
     Allocator allocator = {static_cast<char *>(memory), 0};
     const int last = network.layers;
-    delta_distance = (chunk + DEPTH - 1) / DEPTH * 8 + 4;
-    images = allocator.take<unsigned>(2 * (chunk * IMAGE_WORDS + 4));
-    image_indices = allocator.take<int>(2 * chunk);
-    weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE);
-    delta_planes = allocator.take<unsigned>(PLANES * delta_distance);
-    parts = allocator.take<REAL>(2 * chunk * UNITS);
+    delta_plane_words = (chunk_rows + DEPTH - 1) / DEPTH * 8 + 4;
+    images = allocator.take<unsigned>(2 * (chunk_rows * IMAGE_WORDS + 4));
+    image_indices = allocator.take<int>(2 * chunk_rows);
+    weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE_WORDS);
+    delta_planes = allocator.take<unsigned>(PLANES * delta_plane_words);
+    partial_sums = allocator.take<REAL>(2 * chunk_rows * UNITS);
     team_sums = allocator.take<REAL>(BLOCK);
     warp_sums = allocator.take<REAL>(WARPS * ((UNITS + 1) * CLASSES + UNITS));
-    last_deltas = allocator.take<REAL>(chunk * CLASSES);
+    last_deltas = allocator.take<REAL>(chunk_rows * CLASSES);
     magnitudes = allocator.take<unsigned>(2);
     bias[last] = allocator.take<REAL>(CLASSES);
     for (int layer = 1; layer < last; ++layer) {
@@ -83,8 +84,8 @@ struct Shared {
       activations[layer] = allocator.take<REAL>(batch * UNITS);
       deltas[layer] = allocator.take<REAL>(batch * UNITS);
       bias[layer] = allocator.take<REAL>(count);
-      rows[layer + 1] = allocator.take<REAL>(count * network.widths[layer + 1]);
-      if (layer > 1) columns[layer] = allocator.take<REAL>(network.widths[layer - 1] * count);
+      weight_rows[layer + 1] = allocator.take<REAL>(count * network.widths[layer + 1]);
+      if (layer > 1) weight_columns[layer] = allocator.take<REAL>(network.widths[layer - 1] * count);
     }
     bytes = allocator.bytes;
   }
