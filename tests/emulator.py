@@ -102,13 +102,17 @@ def kernel_macros(names, dynamic=0):
 
 
 def source_macro(folder, workload, variant, old="", new=""):
-    """The macro SOURCE for a copy of a variant's source in a folder, in which `new` replaces the only `old`."""
+    """The macro SOURCE for a copy of a variant's source and of the headers beside it, in which `new` replaces `old`.
+
+    `old` must occur once in all of them.
+    """
     source = binaries.source_of(workload, variant)
-    text = source.read_text()
-    assert not old or text.count(old) == 1, f"{source.name} has {text.count(old)} of {old!r}"
-    copy = folder / source.name
-    copy.write_text(text.replace(old, new) if old else text)
-    return {"SOURCE": f'"{copy}"'}
+    texts = {path.name: path.read_text() for path in (source, *source.parent.glob("*.cuh"))}
+    count = sum(text.count(old) for text in texts.values()) if old else 0
+    assert not old or count == 1, f"{source.name} and its headers have {count} of {old!r}"
+    for name, text in texts.items():
+        (folder / name).write_text(text.replace(old, new) if old else text)
+    return {"SOURCE": f'"{folder / source.name}"'}
 
 
 class Dim3(ctypes.Structure):

@@ -37,6 +37,34 @@ Type __ldcs(const Type *from) {
 struct float2 {
   float x, y;
 };
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+
+// Byte i of the result is the byte of (first, second) that digit i of the selector names.
+inline unsigned __byte_perm(unsigned first, unsigned second, unsigned selector) {
+  const uint64_t bytes = uint64_t(second) << 32 | first;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+
+inline unsigned __float_as_uint(float value) {
+  unsigned bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+inline float __int_as_float(int bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
+inline double __hiloint2double(int high, int low) {
+  const int64_t bits = int64_t(high) << 32 | unsigned(low);
+  double value;
+  std::memcpy(&value, &bits, sizeof bits);
+  return value;
+}
 
 struct uint3 {
   unsigned x, y, z;

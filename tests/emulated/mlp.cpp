@@ -45,34 +45,10 @@ Type __ldcg(const Type *from) {
   return *from;
 }
 
-// Byte i of the result is the byte of (first, second) that digit i of the selector names.
-inline unsigned __byte_perm(unsigned first, unsigned second, unsigned selector) {
-  const uint64_t bytes = uint64_t(second) << 32 | first;
-  unsigned result = 0;
-  for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
-  return result;
-}
-
 inline int __double2hiint(double value) {
   int64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return int(bits >> 32);
-}
-inline unsigned __float_as_uint(float value) {
-  unsigned bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-inline float __int_as_float(int bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
-}
-inline double __hiloint2double(int high, int low) {
-  const int64_t bits = int64_t(high) << 32 | unsigned(low);
-  double value;
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
 }
 inline long long __double2ll_rn(double value) { return std::llrint(value); }
 inline int __float2int_rn(float value) { return int(std::lrint(value)); }

@@ -1,4 +1,4 @@
-"""The fused training: its kernels in emulation on the CPU, and on a GPU."""
+"""The fused trainings, without and with tensor cores: their kernels in emulation on the CPU, and on a GPU."""
 
 import functools
 import tempfile
@@ -10,21 +10,24 @@ import pytest
 import emulator
 import mlp_epochs
 from ladder import cuda, devices
+from ladder.catalogue import workloads
 from ladder.workloads.mlp import cuda_fused
 
 pytestmark = pytest.mark.xdist_group("mlp_fused")  # its kernels are compiled once
 NAMES = ("forward_images", "forward", "delta", "output", "update")
 SHARED = 232448  # bytes of shared memory that a block can have on an H200
+VARIANTS = ("cuda_fused", "cuda_fused_mma")
+TILINGS = [(variant, tile) for variant in VARIANTS for tile in workloads.constants("mlp", variant)["TILES"]]
 
 
 @functools.cache
-def kernels(dtype, change=(), **tile):
+def kernels(variant, dtype, change=(), **tile):
     """The kernels for the CPU, compiled once per process after `change`, a (text, replacement) of the source."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         macros = emulator.kernel_macros(NAMES, SHARED)
-        macros |= emulator.source_macro(folder, "mlp", "cuda_fused", *change)
-        return emulator.Kernels(folder, "listed_kernels.cpp", "mlp", "cuda_fused", dtype, macros, **tile)
+        macros |= emulator.source_macro(folder, "mlp", variant, *change)
+        return emulator.Kernels(folder, "listed_kernels.cpp", "mlp", variant, dtype, macros, **tile)
 
 
 class Launch(functools.partial):
@@ -38,16 +41,16 @@ def train(monkeypatch):
     Its attribute `launches` has the (name, grid, block) of all launches.
     """
 
-    def run(dtype="float32", tile=0, change=(), **sizes):
+    def run(variant="cuda_fused", dtype="float32", tiling=(), change=(), **sizes):
         run.launches = []
 
         def kernel(workload, variant, name, dtype, **tile):
-            compiled = kernels(dtype, change, **tile)
+            compiled = kernels(variant, dtype, change, **tile)
             compiled.launches = run.launches
             return Launch(compiled.launch, name)
 
         monkeypatch.setattr(cuda, "kernel", kernel)
-        return mlp_epochs.train("cuda_fused", {"tile": tile, "graph": "off"}, dtype, **sizes)
+        return mlp_epochs.train(variant, {"graph": "off", **dict(tiling)}, dtype, **sizes)
 
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 2)
     monkeypatch.setattr(cuda_fused, "address", lambda array: array.ctypes.data)
@@ -73,24 +76,26 @@ def train(monkeypatch):
     ids=str,
 )
 @emulator.needs_compiler
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_epochs_are_those_of_the_reference(train, dtype, sizes):
-    assert train(dtype, **sizes)[0] == set()
+def test_epochs_are_those_of_the_reference(train, variant, dtype, sizes):
+    assert train(variant, dtype, **sizes)[0] == set()
 
 
 @pytest.mark.slow
 @emulator.needs_compiler
-@pytest.mark.parametrize("tile", [16, 32])
+@pytest.mark.parametrize(("variant", "tiling"), TILINGS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_every_tile_is_right_and_results_are_the_same_to_the_last_bit(train, dtype, tile):
-    sizes = {"layers": "784-35-18-10", "images": 110, "batch": 100, "epochs": 1}
-    failed, results = train(dtype, tile, **sizes)
+def test_every_tile_is_right_and_results_are_the_same_to_the_last_bit(train, variant, dtype, tiling):
+    sizes = {"layers": "784-68-18-10", "images": 110, "batch": 100, "epochs": 1}
+    failed, results = train(variant, dtype, tiling, **sizes)
     assert failed == set()
-    assert train(dtype, tile, **sizes)[1] == results
+    assert train(variant, dtype, tiling, **sizes)[1] == results
 
 
 @pytest.mark.slow
 @emulator.needs_compiler
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize(
     ("layers", "names"),
     [
@@ -99,8 +104,8 @@ def test_every_tile_is_right_and_results_are_the_same_to_the_last_bit(train, dty
         ("784-17-5-9-10", ["forward_images", "forward", "forward", "output", "delta", "delta", "update"]),
     ],
 )
-def test_a_batch_takes_a_kernel_for_every_product_but_one_for_all_updates(train, layers, names):
-    assert train(layers=layers, images=40, epochs=1)[0] == set()
+def test_a_batch_takes_a_kernel_for_every_product_but_one_for_all_updates(train, variant, layers, names):
+    assert train(variant, layers=layers, images=40, epochs=1)[0] == set()
     assert [name for name, *_ in train.launches] == 2 * names
 
 
@@ -122,32 +127,56 @@ FAULTS = {
 }
 
 
+TENSOR_FAULTS = {
+    "operands replaced while they are read": (
+        "    // The step's operands are complete, and those of the last step are read: they are replaced next.\n"
+        "    __syncthreads();\n",
+        "",
+    ),
+    "pixels converted before they have arrived": (
+        "    wait_for_groups<STAGES - 2>();\n    unsigned char",
+        "    wait_for_groups<STAGES - 1>();\n    unsigned char",
+    ),
+    "a slice left out": ("s < SLICES", "s < SLICES - 1"),
+    "a bias in units of pixels": ("words[0] = 255", "words[0] = 1"),
+    "images of the step before": ("min(row + DEPTH, rows - 1)", "min(row, rows - 1)"),
+    "float32 in two parts": ("int part = 2; part >= 0", "int part = 1; part >= 0"),
+    "pixels of other rows": ("lane / 8 % 2 * 8, matrix_term", "lane / 16 * 8, matrix_term"),
+}
+
+
 @pytest.mark.slow
 @emulator.needs_compiler
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_in_the_kernels_is_noticed(train, fault):
-    assert train(change=FAULTS[fault], rate=5.0, images=120, batch=60)[0]
+@pytest.mark.parametrize(
+    ("variant", "fault"),
+    [*(("cuda_fused", fault) for fault in FAULTS), *(("cuda_fused_mma", fault) for fault in TENSOR_FAULTS)],
+)
+def test_a_fault_in_the_kernels_is_noticed(train, variant, fault):
+    change = FAULTS[fault] if variant == "cuda_fused" else TENSOR_FAULTS[fault]
+    assert train(variant, change=change, rate=5.0, images=240, batch=120)[0]
 
 
 @pytest.mark.parametrize(
     ("rows", "columns", "expected"),
     [
-        (100, 300, ({"tile": 16}, (19, 7))),  # 40 blocks of 32 x 32 would leave most multiprocessors idle
-        (100, 1000, ({"tile": 32}, (32, 4))),  # as few sums per multiprocessor with both
-        (1, 1, ({"tile": 16}, (1, 1))),
+        (100, 300, (16, 16)),  # 40 blocks of 32 x 32 would leave most multiprocessors idle
+        (100, 1000, (32, 32)),  # as few sums per multiprocessor with both
+        (1, 1, (16, 16)),
     ],
 )
 def test_a_tile_leaves_no_multiprocessor_with_many_sums(monkeypatch, rows, columns, expected):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
-    assert cuda_fused.choose_tile(cuda_fused.TILES, np.int32(rows), np.int32(columns)) == expected
+    tiles = [cuda_fused.Tile((side, side), {}) for side in (32, 16)]
+    assert cuda_fused.choose_tile(tiles, np.int32(rows), np.int32(columns)).shape == expected
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("layers", ["784-10", "784-17-10", "784-300-10", "784-65-33-10"])
 @pytest.mark.parametrize("batch", [1, 17, 100, 1000])
-def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(dtype, layers, batch):
+def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(variant, dtype, layers, batch):
     changes = {"layers": layers, "batch": batch, "images": min(1230, 40 * batch + 1)}
-    failed, results = mlp_epochs.train("cuda_fused", {}, dtype, devices.load("cuda"), **changes)
+    failed, results = mlp_epochs.train(variant, {}, dtype, devices.load("cuda"), **changes)
     assert failed == set()
-    assert mlp_epochs.train("cuda_fused", {}, dtype, devices.load("cuda"), **changes)[1] == results
+    assert mlp_epochs.train(variant, {}, dtype, devices.load("cuda"), **changes)[1] == results

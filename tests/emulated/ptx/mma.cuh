@@ -16,8 +16,8 @@ inline float truncate_operand(float x) {
 
 // m16n8k4 for float64, m16n8k8 for TF32, by the figures of the PTX ISA's "Matrix Fragments for mma.m16n8k4" and
 // "for mma.m16n8k8": which lane has which element in which register.
-template <int count_a, int count_b>
-void mma(REAL (&sums)[4], const REAL (&a)[count_a], const REAL (&b)[count_b]) {
+template <class Real, int count_a, int count_b>
+void mma(Real (&sums)[4], const Real (&a)[count_a], const Real (&b)[count_b]) {
   Warp &warp = warps[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, group = lane / 4, in_group = lane % 4;
   for (int i = 0; i < count_a; ++i) warp.a[lane][i] = a[i];
@@ -26,8 +26,8 @@ void mma(REAL (&sums)[4], const REAL (&a)[count_a], const REAL (&b)[count_b]) {
   for (int c = 0; c < 4; ++c) {
     const int row = group + c / 2 * 8, column = in_group * 2 + c % 2;
     for (int p = 0; p < 4 * count_b; ++p)
-      sums[c] += truncate_operand(REAL(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8])) *
-                 truncate_operand(REAL(warp.b[column * 4 + p % 4][p / 4]));
+      sums[c] += truncate_operand(Real(warp.a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8])) *
+                 truncate_operand(Real(warp.b[column * 4 + p % 4][p / 4]));
   }
   warp.barrier.wait();  // operands stay until all lanes have read them
 }

@@ -154,7 +154,7 @@ __device__ __forceinline__ void atomic_add_by_cas(double *to, double value) {
 }
 
 // The sum of a value over a block's threads (whole warps), valid in its first thread.
-__device__ __forceinline__ REAL sum_of_block(REAL value) {
+__device__ __forceinline__ REAL sum_over_block(REAL value) {
   const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   value = sum_of_warp(value);
   if (lane == 0) memory[warp] = value;
@@ -173,7 +173,7 @@ __device__ void error_emulated(const AnyLayer &layer) {
 }
 template <class AnyLayer>
 __device__ void error_block(const AnyLayer &layer) {
-  const REAL sum = sum_of_block(error_of_pattern(layer));
+  const REAL sum = sum_over_block(error_of_pattern(layer));
   if (threadIdx.x == 0) atomicAdd(layer.error, sum);
 }
 
@@ -221,7 +221,7 @@ __device__ void bias_change(const AnyLayer &layer) {
   REAL sum = 0;
   for (int p = threadIdx.x; p < layer.count; p += blockDim.x)
     sum += layer.delta[layer.row(p) * layer.fan_out + blockIdx.x];
-  sum = sum_of_block(sum);
+  sum = sum_over_block(sum);
   if (threadIdx.x == 0) store_change(layer, 0, blockIdx.x, sum);
 }
 

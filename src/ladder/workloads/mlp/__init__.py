@@ -26,6 +26,7 @@ RUNGS = {
     "host": "on the CPU, products by any host variant of `gemm`, the rest fused and on the same threads",
     "cuda": "on a GPU, products by a CUDA variant of `gemm`, an epoch as one CUDA graph",
     "cuda_fused": "on a GPU, all elementwise operations in products: 3 kernels per batch with one hidden layer",
+    "cuda_fused_mma": "on a GPU, the same with products of images on tensor cores, in full precision",
     "cuda_persistent": "on a GPU, an epoch as one cooperative launch with the weights on the chip",
     "cuda_copies": "on a GPU, with images and weights in host memory: every batch copies them there and back",
     "numpy_loop": "peer: hand-written NumPy",

@@ -13,8 +13,9 @@ at the rate of multiply-adds without tensor cores, which in float64 take 3 micro
 """
 
 import math
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -29,9 +30,29 @@ RUNTIME = "cuda"
 REQUIRES = ("cupy",)
 SOURCE = "cuda_fused.cu"
 TILES = ({"tile": 32}, {"tile": 16})  # of several that are equally good, the first is the choice
-THREADS, UPDATE_TILE = 256, 32  # as in the source
+THREADS, UPDATE_TILE = 256, 32  # as in the sources
 STAGES = 4
 OUTPUT_THREADS = 320
+
+
+class Tile(NamedTuple):
+    """A tile of a product: its shape, and the constants of the binary that has it."""
+
+    shape: tuple[int, int]
+    constants: dict[str, int]
+
+
+class Kernels(NamedTuple):
+    """The kernels of a variant: tiles of products of images, of further layers, and of the update of the first layer.
+
+    memory(shape, itemsize) is the bytes of a block's dynamic shared memory.
+    """
+
+    variant: str
+    images: Sequence[Tile]
+    further: Sequence[Tile]
+    update: Sequence[Tile]
+    memory: Callable[[tuple[int, int], int], int]
 
 
 def setup(problem: Problem, *, tile: int = 0, graph: Literal["off", "on"] = "on") -> Run:
@@ -39,14 +60,21 @@ def setup(problem: Problem, *, tile: int = 0, graph: Literal["off", "on"] = "on"
 
     Tiles of activations and deltas are `tile` x `tile`, 16 or 32; by default, each layer has the better of the two.
     """
-    steps = list(epoch(problem, binaries.tiling_or(TILES, tile=tile)))
+    tiles = [Tile((constants["tile"],) * 2, constants) for constants in binaries.tiling_or(TILES, tile=tile)]
+    update_tile = Tile((UPDATE_TILE, UPDATE_TILE), tiles[0].constants)
+    return run(problem, Kernels("cuda_fused", tiles, tiles, [update_tile], square_memory), graph)
+
+
+def run(problem, kernels, graph):
+    """One epoch by these Kernels: the graph of its steps, or the steps by phase."""
+    steps = list(epoch(problem, kernels))
     if graph == "on":
         return cuda.capture(chain_steps(steps), cuda.load_cupy().cuda.Stream(non_blocking=True))
     return steps
 
 
-def epoch(problem, tiles):
-    """The kernels of an epoch, as (phase, function), with the `tiles` among which a layer chooses."""
+def epoch(problem, kernels):
+    """The kernels of an epoch, as (phase, function)."""
     sizes, dtype = problem.sizes, np.dtype(problem.sizes["dtype"])
     is_relu, rate = np.int32(sizes["activation"] == "relu"), dtype.type(sizes["rate"])
     widths = [np.int32(width) for width in reference.layer_sizes(sizes)]
@@ -57,13 +85,15 @@ def epoch(problem, tiles):
         [None, *(problem.device.empty((sizes["batch"], n), dtype) for n in widths[1:])] for _ in range(2)
     )
     losses = problem.device.empty((sizes["batch"],), dtype)
-    layers, update_blocks = layer_table(problem, widths, activations, deltas)
+    update_tile = choose_tile(kernels.update, widths[0] + 1, widths[1])
+    layers, update_blocks = layer_table(problem, widths, activations, deltas, update_tile.shape)
     pixels, labels = problem.pixels, problem.labels
+    launch = partial(launch_kernel, kernels, dtype)
 
-    def product(name, rows, columns, arguments):
-        """A launch that computes `rows` x `columns` elements by tiles."""
-        tile, grid = choose_tile(tiles, rows, columns)
-        return launch(name, dtype, tile, grid, arguments)
+    def product(name, tiles, rows, columns, arguments):
+        """A launch that computes `rows` x `columns` elements by the best of the tiles."""
+        tile = choose_tile(tiles, rows, columns)
+        return launch(name, tile, grid_of(tile.shape, rows, columns), arguments)
 
     for step, start in enumerate(range(0, sizes["images"], sizes["batch"])):
         rows = np.int32(min(sizes["batch"], sizes["images"] - start))
@@ -71,57 +101,68 @@ def epoch(problem, tiles):
         for i in range(1, last):
             arguments = (weights[i], biases[i], activations[i], rows)
             if i == 1:
-                name, arguments = "forward_images", (pixels, order, *arguments, widths[1], is_relu)
+                name, tiles, arguments = (
+                    "forward_images",
+                    kernels.images,
+                    (pixels, order, *arguments, widths[1], is_relu),
+                )
             else:
-                name, arguments = "forward", (activations[i - 1], *arguments, widths[i - 1], widths[i], is_relu)
-            yield f"forward {i}", product(name, rows, widths[i], arguments)
+                name, tiles = "forward", kernels.further
+                arguments = (activations[i - 1], *arguments, widths[i - 1], widths[i], is_relu)
+            yield f"forward {i}", product(name, tiles, rows, widths[i], arguments)
         inputs, deltas_below = (activations[last - 1], deltas[last - 1]) if last > 1 else (np.uint64(0), np.uint64(0))
         arguments = (inputs, pixels, order, labels, weights[last], biases[last], deltas[last], deltas_below, losses)
         arguments += (widths[last - 1], rate, is_relu)
-        output = cuda.kernel("mlp", "cuda_fused", "output", dtype=dtype.name, **tiles[0])
+        output = cuda.kernel("mlp", kernels.variant, "output", dtype=dtype.name, **update_tile.constants)
         yield "loss", partial(output, (int(rows),), (OUTPUT_THREADS,), arguments)
         for i in range(last - 1, 1, -1):
             arguments = (deltas[i], weights[i], activations[i - 1], deltas[i - 1], rows)
             arguments += (widths[i - 1], widths[i], is_relu)
-            yield f"delta {i - 1}", product("delta", rows, widths[i - 1], arguments)
+            yield f"delta {i - 1}", product("delta", kernels.further, rows, widths[i - 1], arguments)
         arguments = (layers, np.int32(last), pixels, order, losses, problem.loss[step : step + 1], rows)
-        yield "update", launch("update", dtype, tiles[0], (update_blocks + 1,), arguments, UPDATE_TILE)
+        yield "update", launch("update", update_tile, (update_blocks + 1,), arguments)
 
 
 def choose_tile(tiles, rows, columns):
-    """The tile of `tiles` with the fewest sums on the busiest multiprocessor, the first of several, and its grid."""
-
-    def grid(tile):
-        return -(-int(columns) // tile["tile"]), -(-int(rows) // tile["tile"])
+    """The Tile with the fewest sums on the busiest multiprocessor, the first of several."""
 
     def sums(tile):
-        return -(-math.prod(grid(tile)) // cuda.multiprocessors()) * tile["tile"] ** 2
+        blocks = math.prod(grid_of(tile.shape, rows, columns))
+        return -(-blocks // cuda.multiprocessors()) * math.prod(tile.shape)
 
-    tile = min(tiles, key=sums)
-    return tile, grid(tile)
+    return min(tiles, key=sums)
 
 
-def launch(name, dtype, tile, grid, arguments, size=0):
-    """A launch of a kernel that computes products by tiles of `size` x `size`, by default those of `tile`."""
-    kernel = cuda.kernel("mlp", "cuda_fused", name, dtype=dtype.name, **tile)
-    shared = shared_memory(size or tile["tile"], dtype.itemsize)
+def grid_of(shape, rows, columns):
+    """The grid of blocks that compute `rows` x `columns` elements by tiles of a shape."""
+    return -(-int(columns) // shape[1]), -(-int(rows) // shape[0])
+
+
+def launch_kernel(kernels, dtype, name, tile, grid, arguments):
+    """A launch of a kernel that computes products by a Tile."""
+    kernel = cuda.kernel("mlp", kernels.variant, name, dtype=dtype.name, **tile.constants)
+    shared = kernels.memory(tile.shape, dtype.itemsize)
     kernel.max_dynamic_shared_size_bytes = shared
     return partial(kernel, grid, (THREADS,), arguments, shared_mem=shared)
 
 
-def shared_memory(tile, itemsize):
-    """The bytes of a block's dynamic shared memory: MEMORY of the source, in bytes."""
-    return (2 * STAGES + 1) * 4 * THREADS // tile * (tile + 16 // itemsize) * itemsize
+def square_memory(shape, itemsize):
+    """The bytes of a block's dynamic shared memory with a square tile: MEMORY_SIZE of the source, in bytes."""
+    return (2 * STAGES + 1) * 4 * THREADS // shape[0] * (shape[0] + 16 // itemsize) * itemsize
 
 
-def layer_table(problem, widths, activations, deltas):
-    """The rows of `Layer` in the source, an array (layers, 7) in the GPU's memory, and the blocks of all layers."""
+def layer_table(problem, widths, activations, deltas, image_tile):
+    """The rows of `Layer` in the source, an array (layers, 7) in the GPU's memory, and the blocks of all layers.
+
+    Those of the first layer update tiles of the shape `image_tile`, others UPDATE_TILE x UPDATE_TILE.
+    """
     table, blocks = [], 0
     for i in range(1, len(widths)):
         arrays = deltas[i], getattr(problem, f"w{i}"), getattr(problem, f"b{i}")
         addresses = (address(activations[i - 1]) if i > 1 else 0, *map(address, arrays))
         table.append((*addresses, *map(int, widths[i - 1 : i + 1]), blocks))
-        blocks += -(-(int(widths[i - 1]) + 1) // UPDATE_TILE) * -(-int(widths[i]) // UPDATE_TILE)
+        shape = image_tile if i == 1 else (UPDATE_TILE, UPDATE_TILE)
+        blocks += math.prod(grid_of(shape, widths[i - 1] + 1, widths[i]))
     return gpu_array(table), blocks
 
 
