@@ -152,8 +152,8 @@ TENSOR_FAULTS = {
     [*(("cuda_fused", fault) for fault in FAULTS), *(("cuda_fused_mma", fault) for fault in TENSOR_FAULTS)],
 )
 def test_a_fault_in_the_kernels_is_noticed(train, variant, fault):
-    change = FAULTS[fault] if variant == "cuda_fused" else TENSOR_FAULTS[fault]
-    assert train(variant, change=change, rate=5.0, images=240, batch=120)[0]
+    change, batch = (FAULTS[fault], 60) if variant == "cuda_fused" else (TENSOR_FAULTS[fault], 140)
+    assert train(variant, change=change, rate=5.0, images=2 * batch, batch=batch)[0]
 
 
 @pytest.mark.parametrize(
