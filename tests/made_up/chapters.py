@@ -77,7 +77,7 @@ def gemm(case):
 # Seconds of a batch on a GPU, (without, with) a graph; of a batch's copies; peers' times over ours.
 BATCH_SECONDS = {"cuda_naive": (125e-6, 120e-6), "cuda_shared": (84e-6, 80e-6), "cuda_tiled": (100e-6, 40e-6)}
 BATCH_SECONDS |= {"cuda_mma": (100e-6, 30e-6), "cublas": (120e-6, 36e-6), "pytorch_cuda": (500e-6, 90e-6)}
-BATCH_SECONDS |= {"cuda_fused": (40e-6, 25e-6), "cuda_persistent": (20e-6, 20e-6)}
+BATCH_SECONDS |= {"cuda_fused": (40e-6, 25e-6), "cuda_fused_mma": (35e-6, 22e-6), "cuda_persistent": (20e-6, 20e-6)}
 BATCH_COPY_SECONDS = {"pageable": 7.7e-3, "pinned": 2e-3}
 PEER_FACTORS = {"numpy_loop": 1.5, "pytorch": 1.25}
 

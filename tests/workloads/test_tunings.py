@@ -429,6 +429,7 @@ EVIDENCE = {
             "memory": Evidence({"pageable": (r"^lock pages\(", 0), "pinned": r"^lock pages\("}),
         },
         "cuda_fused": {**tiling({}, tile=(16, 32)), **GRAPH},
+        "cuda_fused_mma": {**tiling({"bm": 64, "bn": 40}, bm=(32, 64), bn=(24, 40)), **GRAPH},
         "cuda_persistent": tiling({"block": 512, "groups": 1}, block=(256, 512), groups=(1, 2)),
         "numpy_loop": THREADS_ALONE,
         "pytorch": {"threads": TORCH_THREADS, **COMPILED},

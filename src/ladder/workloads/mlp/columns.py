@@ -8,6 +8,8 @@ COLUMNS = {
     "epochs": "epochs that were checked",
     "rate": "the learning rate",
     "tile": "rows and columns of a block's tile of activations or deltas; 0: chosen for each layer",
+    "bm": "rows of a block's tile of a product of images; 0: chosen for each product",
+    "bn": "columns of a block's tile of a product of images; 0: chosen for each product",
     "block": "threads of a block; 0: chosen from the widths",
     "groups": "groups of four units of a hidden layer that a block can have; 0: chosen from the widths",
     "memory": "the kind of host memory that holds the weights: page-locked (pinned) or pageable",

@@ -2,7 +2,7 @@
 
 Pixels are bytes. In float64, products are by the FP64 instructions of tensor cores, with twice the rate of other
 multiply-adds. In float32 they are in bfloat16, with eight significant bits: it has all pixels, and every float32 number
-is the sum of three of its numbers. So three products, each 15 times as fast on an H200, have the precision of one in
+is the sum of three of its numbers. So three products, at 15 times the rate on an H200, have the precision of one in
 float32: only sums are rounded. Henry, Tang and Heinecke split operands in this way ("Leveraging the bfloat16
 Artificial Intelligence Datatype for Higher-Precision Computations", ARITH 2019).
 
