@@ -87,8 +87,8 @@ def test_ratios_are_those_of_the_made_up_times(full_study):
     [
         (183, 304, r"\num{190} [\num{180}, \num{300}]"),
         (189, 191, r"\num{190} [\num{189}, \num{191}]"),
-        (0.0, 304, r"\num{190} (interval up to \num{300})"),
-        (183, float("inf"), r"\num{190} (interval from \num{180})"),
+        (0.0, 304, r"\num{190} (at most \num{300})"),
+        (183, float("inf"), r"\num{190} (at least \num{180})"),
         (0.0, float("inf"), r"\num{190}"),
     ],
 )

@@ -116,7 +116,7 @@ def fixed_point(value, decimals):
 def size_with_interval(value, low, high):
     """A size with its interval, such as a break-even point, in LaTeX; an end of 0 or infinity is open."""
     if low == 0 or high == math.inf:
-        ends = [("interval from", low)] * (low > 0) + [("interval up to", high)] * (high < math.inf)
+        ends = [("at least", low)] * (low > 0) + [("at most", high)] * (high < math.inf)
         return f"\\num{{{digits(value, DIGITS)}}}" + "".join(
             f" ({words} \\num{{{digits(end, DIGITS)}}})" for words, end in ends
         )
