@@ -192,7 +192,7 @@ class Study:
         return other
 
     def add(self, name, variants, sizes=None, workload="gemm"):
-        """Add an experiment; by default on small products."""
+        """Add an experiment; by default on small products, two for each variant (k = 1 and 9)."""
         sizes = sizes or {"form": "nn", "m": 17, "n": 5, "k": [1, 9]}
         experiment = {"question": "?", "workload": workload, "sizes": sizes, "cache": "warm", "variants": variants}
         self.config["experiments"][name] = experiment

@@ -85,7 +85,7 @@ def configured_cases():
     """The cases of `config/config.yaml` on a machine of 24 cores, {experiment: cases}."""
     config = configuration.load([ROOT / "config" / "config.yaml"])
     cases = {}
-    for entry in plan.plan(config, {"cpu": Target("here", 24)}):
+    for entry in plan.plan(config, {"cpu": Target("here", cores=24)}):
         cases.setdefault(entry.experiment, []).append(entry.case)
     return cases
 

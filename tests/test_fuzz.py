@@ -135,7 +135,7 @@ def read_configuration(rng, path):
     else:
         path.write_text(json.dumps(broken_value(rng, CONFIGURATION)), encoding="utf-8")
     config = configuration.load([path])
-    plan.plan(config, {"cpu": Target("here", 2)})
+    plan.plan(config, {"cpu": Target("here", cores=2)})
 
 
 def read_argument(rng, path):

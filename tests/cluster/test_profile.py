@@ -35,7 +35,7 @@ def cases(folder):
 
 
 def nodes_of_ranks(document):
-    """The nodes on which the ranks of a record ran."""
+    """The nodes on which the ranks of a record ran: a list with a set for each process."""
     return [
         {rank["node"] for rank in process["threads"].get("ranks", [process["threads"]])}
         for process in document["processes"]
@@ -55,7 +55,10 @@ def running_job(words):
 
 
 def add_waiting_cases(study, *seconds):
-    """Add cases of a product that waits, at most until `end_waiting`, and of one that doesn't."""
+    """Add two cases of a product that doesn't wait (k = 1 and 9), and one for each of these numbers of seconds.
+
+    The latter wait for as long, at most until `end_waiting`.
+    """
     study.add("quick", {"blas": {"threads": 1}})
     return study.add("slow", {"waiting": {"seconds": list(seconds), "threads": 1}}, sizes=SIZES)
 
@@ -104,7 +107,10 @@ class Run:
 
 
 def missing_cases(output):
-    """The cases, as `seconds=60`, with which lines of a run's summary begin; log lines quoted there may name others."""
+    """The cases, as `seconds=60`, that a run's summary lists as missing, each at the beginning of a line.
+
+    Lines of logs that are quoted there may name others.
+    """
     return set(re.findall(r"^  \S+(seconds=\d+)", output.rpartition("ladder: Of ")[2], re.MULTILINE))
 
 

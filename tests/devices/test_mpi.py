@@ -150,8 +150,9 @@ def test_a_wrong_result_of_one_rank_is_refused(monkeypatch, tmp_path):
 
 
 def test_without_a_launcher_cases_of_several_ranks_are_skipped(monkeypatch):
-    assert "MPI launcher" in str(plan.skip_reason(case_of(2), True, Target("here", 4)))
-    assert "needs 4 cores" in str(plan.skip_reason(case_of(2, threads=2), True, Target("here", 3)))
+    four_cores, three_cores = Target("here", cores=4), Target("here", cores=3)
+    assert "MPI launcher" in str(plan.skip_reason(case_of(2), peers=True, target=four_cores))
+    assert "needs 4 cores" in str(plan.skip_reason(case_of(2, threads=2), peers=True, target=three_cores))
     with pytest.raises(LadderError, match="no MPI launcher: name one"):
         measure_case(case_of(2), launcher=None)
     assert MPI.command(case_of(1), None) == []
@@ -462,10 +463,12 @@ def test_cases_on_ranks_are_skipped_if_mpi4py_finds_no_mpi(monkeypatch):
     monkeypatch.setattr(plan.variables, "inherited", lambda: inherited)
     monkeypatch.setattr(plan, "has_mpi_library", plan.has_mpi_library.__wrapped__)
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
+    here = Target("here", cores=2, launcher="mpiexec")
+    cluster = Target("there", cores=2, launcher="srun", slurm_resources={"nodes": 1})
     for ranks in (1, 2):
         case = Case("gemv", "mpi", sizes, {"ranks": ranks, "mode": "ship"})
-        assert str(plan.skip_reason(case, True, Target("here", 2, launcher="mpiexec"))) == "mpi4py finds no MPI"
-        assert plan.skip_reason(case, True, Target("there", 2, launcher="srun", slurm_resources={"nodes": 1})) is None
+        assert str(plan.skip_reason(case, peers=True, target=here)) == "mpi4py finds no MPI"
+        assert plan.skip_reason(case, peers=True, target=cluster) is None
 
 
 # The matrix-vector product
@@ -607,7 +610,8 @@ def test_cases_on_more_gpus_than_available_are_skipped():
     sizes = workloads.complete("gemv", {"n": 5, "m": 3})
     case = Case("gemv", "mpi_cublas", sizes, {"ranks": 4, "mode": "ship"})
     for count, reason in ((0, "needs a GPU, none available"), (2, "needs 4 GPUs, 2 available")):
-        assert str(plan.skip_reason(case, True, Target("here", 4, count, "mpiexec"))) == reason
+        target = Target("here", cores=4, gpus=count, launcher="mpiexec")
+        assert str(plan.skip_reason(case, peers=True, target=target)) == reason
     assert traits.gpus(case) == 4
 
 

@@ -94,9 +94,9 @@ def study(measurements, machine=MACHINE, **options):
 def merge(*studies):
     """The study of several machines, each of which may lack experiments; its subject is the first one's."""
     tables_by_experiment = {}
-    for name in dict.fromkeys(name for study in studies for name in study.tables):
-        holders = [study.tables[name] for study in studies if name in study.tables]
-        tables_by_experiment[name] = {
+    for experiment in dict.fromkeys(experiment for study in studies for experiment in study.tables):
+        holders = [study.tables[experiment] for study in studies if experiment in study.tables]
+        tables_by_experiment[experiment] = {
             table: collect.concatenate([study_tables[table] for study_tables in holders]) for table in collect.TABLES
         }
     descriptions = {name: about for study in studies for name, about in study.descriptions.items()}

@@ -332,8 +332,8 @@ def study(workload, drop=None, factor=None, change=None, machine=made_up.MACHINE
         is_same = altered == measurements(name) and not options
         study_tables |= {name: tables(name)} if is_same else made_up.tables(altered, machine, **options)
     study_tables = {
-        name: {table: with_machine(frame, machine) for table, frame in frames.items()}
-        for name, frames in study_tables.items()
+        experiment: {table: with_machine(frame, machine) for table, frame in frames.items()}
+        for experiment, frames in study_tables.items()
     }
     return Study(study_tables, machine, {machine: made_up.description()})
 

@@ -360,7 +360,8 @@ def test_the_shipped_configurations_are_valid_and_have_the_same_experiments(monk
     assert (
         list(full["experiments"]) == list(smoke["experiments"]) == list(configuration.read(shipped[1])["experiments"])
     )
-    for config, target in ((full, Target("here", 8, 8, "mpiexec")), (smoke, Target("here", 2, 1, "mpiexec"))):
+    for config, cores, gpus in ((full, 8, 8), (smoke, 2, 1)):
+        target = Target("here", cores=cores, gpus=gpus, launcher="mpiexec")
         keys = {item.experiment for item in plan.plan(config, {"cpu": target}) if not item.skip_reason}
         assert keys == set(config["experiments"])
 

@@ -25,7 +25,7 @@ def experiment_of(variants, sizes=SMALL, workload="gemm", **options):
 def plan_experiment(variants, cores=2, peers=True, **options):
     """The plan of an experiment on this machine with this number of cores."""
     config = {"peers": peers, "experiments": {"one": experiment_of(variants, **options)}}
-    return plan.plan(configuration.validate(config), {"cpu": Target("here", cores)})
+    return plan.plan(configuration.validate(config), {"cpu": Target("here", cores=cores)})
 
 
 def refusal_of(variants, **options):
@@ -92,7 +92,7 @@ def plan_two(first_protocol, second_protocol, **general_protocol):
             "other": second_experiment | {"protocol": second_protocol},
         },
     }
-    return plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
+    return plan.plan(configuration.validate(config), {"cpu": Target("here", cores=2)})
 
 
 def test_the_protocol_of_an_experiment_overrides_the_general_one():
@@ -171,10 +171,10 @@ def test_a_cluster_needs_no_cupy_on_the_planning_machine(monkeypatch, missing, r
     sizes = workloads.complete("mlp", {"images": 1, "batch": 1, "epochs": 1, "rate": 1.0})
     case = Case("mlp", "pytorch_cuda", sizes, {})
     for target, expected in (
-        (Target("here", 2, 1), reason_here),
-        (Target("there", 2, 1, slurm_resources={"nodes": 1}), reason_on_cluster),
+        (Target("here", cores=2, gpus=1), reason_here),
+        (Target("there", cores=2, gpus=1, slurm_resources={"nodes": 1}), reason_on_cluster),
     ):
-        reason = plan.skip_reason(case, True, target)
+        reason = plan.skip_reason(case, peers=True, target=target)
         assert (reason and str(reason)) == expected
 
 
@@ -360,7 +360,7 @@ def test_a_gpu_case_is_skipped_without_a_gpu(monkeypatch):
         }
     }
     for gpus, reason in ((0, "needs a GPU, none available"), (1, None)):
-        targets = {"cpu": Target("here", 2, gpus)}
+        targets = {"cpu": Target("here", cores=2, gpus=gpus)}
         assert set(reasons(plan.plan(configuration.validate(config), targets))) == {reason}
 
 
@@ -455,7 +455,7 @@ def test_variables_of_the_configuration_are_part_of_the_case():
             "own": experiment_of({"blas": {"threads": 1}}, environment={"NUMBA_OPT": "1"}),
         },
     }
-    items = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
+    items = plan.plan(configuration.validate(config), {"cpu": Target("here", cores=2)})
     assert [item.case.variables["NUMBA_OPT"] for item in items] == ["0", "3", "1"]
     slugs = [item.case.slug for item in items]
     assert [slug.partition(",threads=1,")[2] for slug in slugs] == [
@@ -516,7 +516,7 @@ def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers
     sizes = {"layers": f"784-{'100-' * layers}10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5}
     training = experiment_of({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
     config = {"experiments": {"deep": training, "other": experiment_of({"blas": {"threads": 1}})}}
-    deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", 2)})
+    deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", cores=2)})
     assert other.skip_reason is None
     assert (deep.skip_reason is None) == fits
     assert fits or f"allows names of at most {max_bytes} bytes, and .layers=784-100-" in str(deep.skip_reason)

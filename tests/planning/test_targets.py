@@ -53,7 +53,7 @@ def case_of(variant, **tuning):
 
 def reason_of(case, target):
     """Why a case is skipped on a target, as a sentence, or None."""
-    reason = plan.skip_reason(case, True, target)
+    reason = plan.skip_reason(case, peers=True, target=target)
     return reason and str(reason)
 
 
@@ -76,7 +76,7 @@ def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
     gpu = NODES | {"gpus": 4, "count": 3, "launcher": "srun"}
     target = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": gpu}))["gpu"]
     case = case_of("mpi_cublas", ranks=ranks, mode="ship")
-    assert plan.skip_reason(case, True, target) is None
+    assert plan.skip_reason(case, peers=True, target=target) is None
     assert (targets.nodes_of(target, case), targets.gres_of(target, case)) == (nodes, gres)
 
 
@@ -165,9 +165,9 @@ def test_gpu_cases_are_planned_without_cupy_only_for_a_cluster(site, monkeypatch
     monkeypatch.setattr(plan, "is_installed", lambda library: library != "cupy")
     targets_by_kind = targets.of_cluster(site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 2, "model": "h100"}}))
     assert targets.gres_of(targets_by_kind["gpu"], case_of("cublas")) == "gpu:h100:1"
-    assert plan.skip_reason(case_of("cublas"), True, targets_by_kind["gpu"]) is None
+    assert plan.skip_reason(case_of("cublas"), peers=True, target=targets_by_kind["gpu"]) is None
     assert (
-        reason_of(case_of("cublas"), targets.Target("here", 2, 1))
+        reason_of(case_of("cublas"), targets.Target("here", cores=2, gpus=1))
         == "cupy is not installed: `make setup GPU=1` installs it"
     )
 
@@ -210,9 +210,9 @@ def test_this_machine_is_described_by_configuration_or_detection(monkeypatch):
     monkeypatch.setattr(targets.description, "label", lambda: "a-label")
     monkeypatch.setattr(targets.programs, "launcher", lambda command: f"found {command}")
     auto = {"cores": "auto", "gpus": "auto", "machine": "auto", "mpi": "auto"}
-    assert targets.this_machine(auto) == {"cpu": targets.Target("a-label", 16, 3, "found auto")}
+    assert targets.this_machine(auto) == {"cpu": targets.Target("a-label", cores=16, gpus=3, launcher="found auto")}
     config = {"cores": 4, "gpus": 1, "machine": "mine", "mpi": "srun"}
-    assert targets.this_machine(config) == {"cpu": targets.Target("mine", 4, 1, "found srun")}
+    assert targets.this_machine(config) == {"cpu": targets.Target("mine", cores=4, gpus=1, launcher="found srun")}
     assert targets.this_machine(config, 2)["cpu"].cores == targets.this_machine(auto, 2)["cpu"].cores == 2
     assert targets.this_machine(config, 9)["cpu"].cores == 4
 

@@ -20,7 +20,7 @@ CEILING_PREFIX = "ceiling_"  # with which the names of experiments on ceilings b
 def measurements():
     """A Measurement of every case of the claims on a host of 32 cores and two GPUs."""
     config = configuration.for_claims(configuration.load([drawings.ROOT / "config" / "config.yaml"]))
-    entries = plan.plan(config, {"cpu": Target("here", 32, gpus=2)})
+    entries = plan.plan(config, {"cpu": Target("here", cores=32, gpus=2)})
     return [made_chapters.measurement(entry.experiment, entry.case) for entry in entries]
 
 

@@ -141,9 +141,9 @@ def test_every_cited_work_is_in_a_bibliography_and_every_entry_is_cited():
 def study_of_everything():
     """The study of all experiments on one machine, with those of `one_thread_study` on a published one."""
     parts = {
-        name: tables
+        experiment: tables
         for workload in made_chapters.WORKLOADS
-        for name, tables in made_chapters.full_study(workload).tables.items()
+        for experiment, tables in made_chapters.full_study(workload).tables.items()
     }
     return made_up.merge(
         replace(made_chapters.full_study("gemm"), tables=parts), one_thread_study("another (published)")

@@ -59,8 +59,8 @@ def test_the_tally_counts_every_claim(study):
 def as_ordinary_run(study):
     """The study as that of an ordinary run, whose name is in the records, too."""
     tables = {
-        name: table | {"samples": table["samples"].assign(campaign=ORDINARY_RUN)}
-        for name, table in study.tables.items()
+        experiment: tables | {"samples": tables["samples"].assign(campaign=ORDINARY_RUN)}
+        for experiment, tables in study.tables.items()
     }
     return replace(study, tables=tables)
 
@@ -118,7 +118,9 @@ def split_into_campaigns(study, campaign_count, copies):
         ]
         return pd.concat(parts, ignore_index=True) if len(table) else table
 
-    tables = {name: table | {"samples": samples(table["samples"])} for name, table in study.tables.items()}
+    tables = {
+        experiment: tables | {"samples": samples(tables["samples"])} for experiment, tables in study.tables.items()
+    }
     return replace(study, tables=tables)
 
 

@@ -37,12 +37,10 @@ class Answer:
     text: str  # on standard error
     description: dict = field(default_factory=dict)
 
-    def sentence(self):
-        """The sentence that ended the probe. A traceback isn't one."""
+    def require_sentence(self):
+        """Fail unless a sentence ended the probe. A traceback isn't one."""
         assert "Traceback" not in self.text, self.text
-        sentence = re.search(r"^ladder[ \w]*: (.*)", self.text, re.MULTILINE)
-        assert sentence, self.text
-        return sentence[1]
+        assert re.search(r"^ladder[ \w]*: ", self.text, re.MULTILINE), self.text
 
 
 def plain_environment():

@@ -1,4 +1,8 @@
-"""In every surrounding the same study is the same, or a sentence says why it isn't measured there."""
+"""In every surrounding the same study is the same, or a sentence says why it isn't measured there.
+
+A surrounding, such as a locale, is a cell of the matrix of surroundings (`cells.py`). There a script, the probe
+(`probe.py`), describes the study; what it prints, the description or a sentence, is its Answer (`matrix_study.py`).
+"""
 
 import json
 import os
@@ -20,8 +24,8 @@ from surroundings import cells, matrix_study
 pytestmark = [pytest.mark.slow, pytest.mark.surroundings]
 # Where the C library's sources of locales lie.
 LOCALE_SOURCES = Path("/usr/share/i18n/locales")
-# Programs whose text is read, and a word of it that a translation changes; not gcc: a wrapper of it is another
-# compiler.
+# Programs whose text is read, and the commands of sed that translate words of it. gcc isn't wrapped, because the study
+# would take the wrapper for another compiler.
 TRANSLATED = {"lscpu": "s/Model name:/Modellname:/; s/^Flags:/Markierungen:/"}
 
 
@@ -35,7 +39,7 @@ def baseline(tmp_path_factory, worker_id):
 def require_same(answer, baseline, *excluded_keys):
     """Fail unless an answer is the plain one or a sentence."""
     if answer.status:
-        answer.sentence()
+        answer.require_sentence()
         return
     require_no_differences(
         matrix_study.differences(answer.description, baseline.description, *excluded_keys)
@@ -61,12 +65,12 @@ def translated_programs(tmp_path):
     """A folder of programs that answer in German except in the C locale, as translated ones do."""
     folder = tmp_path / "translated"
     folder.mkdir()
-    for name, words in TRANSLATED.items():
+    for name, commands in TRANSLATED.items():
         script = folder / name
         script.write_text(
             '#!/bin/sh\ncase "${LC_ALL:-${LC_MESSAGES:-${LANG:-C}}}" in C|C.*|POSIX|xx_*|"") exec '
             f'{shutil.which(name)} "$@";; esac\n'
-            f"{shutil.which(name)} \"$@\" | sed '{words}'\n"
+            f"{shutil.which(name)} \"$@\" | sed '{commands}'\n"
         )
         script.chmod(0o755)
     return folder
@@ -74,13 +78,14 @@ def translated_programs(tmp_path):
 
 @pytest.mark.parametrize("name", cells.LOCALES)
 def test_a_locale(name, baseline, translated_programs, tmp_path):
-    variables, sources = cells.LOCALES[name]
-    if sources:
-        if not (LOCALE_SOURCES / sources[0]).exists() or not shutil.which("localedef"):
-            pytest.skip(f"the locale {sources[0]} can't be made: the package `locales` isn't installed")
-        subprocess.run(["localedef", "-i", sources[0], "-f", sources[1], tmp_path / ".".join(sources)], check=True)
+    variables, source_and_encoding = cells.LOCALES[name]
+    if source_and_encoding:
+        source, encoding = source_and_encoding
+        if not (LOCALE_SOURCES / source).exists() or not shutil.which("localedef"):
+            pytest.skip(f"the locale {source} can't be made: the package `locales` isn't installed")
+        subprocess.run(["localedef", "-i", source, "-f", encoding, tmp_path / f"{source}.{encoding}"], check=True)
         variables = variables | {"LOCPATH": str(tmp_path)}
-    measure_options = ["--measure", "blas"] if sources else []
+    measure_options = ["--measure", "blas"] if source_and_encoding else []
     answer = matrix_study.run_probe(
         baseline.study,
         "--figure",
@@ -180,7 +185,7 @@ def target(baseline):
 # Functions that put a copy into a state of git. GIT_STATES has, by the state's name, the function and the origins that
 # are right then, {(commit, dirty)}; the commit True is the study's.
 def leave_clean(folder):
-    return {}
+    pass
 
 
 def make_dirty(folder):
@@ -430,9 +435,15 @@ def test_a_made_up_control_group(name, baseline, tmp_path):
     require_quota(baseline, cpus, MOUNT_MADE_UP_GROUPS.format(home=tmp_path), "unshare", "--mount")
 
 
-def require_quota(baseline, cpus, enter, *wrapper):
-    """The label counts the CPUs of a quota; a case that needs more CPUs is refused or reported."""
-    command = f"{enter}\nexec {sys.executable} {matrix_study.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
+def require_quota(baseline, cpus, enter_commands, *wrapper):
+    """The label counts the CPUs of a quota; a case that needs more CPUs is refused or reported.
+
+    `cpus` is the number of CPUs that the quota leaves, perhaps a fraction, or None without a quota. A shell, run by
+    `wrapper`, enters the control group by `enter_commands`, then runs the probe.
+    """
+    command = (
+        f"{enter_commands}\nexec {sys.executable} {matrix_study.PROBE} {'--measure blas' if cpus and cpus < 1 else ''}"
+    )
     result = subprocess.run(
         [*wrapper, "sh", "-e", "-c", command],
         cwd=baseline.study,
@@ -468,6 +479,7 @@ def test_another_python(name, baseline, tmp_path):
     if result.returncode:
         pytest.skip(f"the packages can't be installed for {name}: {result.stderr.decode()[-300:]}")
     folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
+    # The second answer is the one that counts: Numba has compiled by then.
     answer = [
         matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--measure", "openmp", python=python)
         for _ in range(2)

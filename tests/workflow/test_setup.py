@@ -22,7 +22,8 @@ from packaging.tags import platform_tags
 from conftest import ROOT
 
 PYTHON = shlex.quote(sys.executable)
-SETUP, WHEELHOUSE = "workflow/scripts/setup.sh", "workflow/scripts/wheelhouse.sh"
+SETUP_SCRIPT, WHEELHOUSE_SCRIPT = "workflow/scripts/setup.sh", "workflow/scripts/wheelhouse.sh"
+CALLS_OF_SETUP = 2  # of pip: one installs the pins, the other the package `ladder`
 TOOLS = [
     "sh",
     "dirname",
@@ -58,7 +59,7 @@ class Machine:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in (SETUP, WHEELHOUSE, "requirements.txt", "requirements-gpu.txt", "pyproject.toml"):
+        for name in (SETUP_SCRIPT, WHEELHOUSE_SCRIPT, "requirements.txt", "requirements-gpu.txt", "pyproject.toml"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
         (folder / "pip").mkdir()
@@ -91,10 +92,10 @@ class Machine:
         )
 
     def setup(self, *arguments, **variables):
-        return self.run(SETUP, *arguments, **variables)
+        return self.run(SETUP_SCRIPT, *arguments, **variables)
 
     def wheelhouse(self, **variables):
-        return self.run(WHEELHOUSE, **variables)
+        return self.run(WHEELHOUSE_SCRIPT, **variables)
 
     def calls(self):
         """The arguments of pip's calls since the last query, one line for each call."""
@@ -178,7 +179,7 @@ def test_a_missing_compiler_is_named_for_a_plain_user_and_stops_nothing(machine)
     result = machine.setup("latex")
     assert result.returncode == 0
     assert "'sudo apt-get install gcc libc6-dev'" in result.stderr
-    assert machine.call_count() == 2
+    assert machine.call_count() == CALLS_OF_SETUP
 
 
 def test_root_gets_a_compiler(machine):
@@ -192,7 +193,7 @@ def test_root_gets_a_compiler(machine):
 
 def test_second_set_up_does_nothing(machine):
     assert machine.setup("latex").returncode == 0
-    assert machine.call_count() == 2
+    assert machine.call_count() == CALLS_OF_SETUP
     second_run = machine.setup("latex")
     assert (second_run.returncode, second_run.stdout, second_run.stderr) == (0, "", "")
     assert machine.call_count() == 0
@@ -218,7 +219,7 @@ def test_new_pins_are_installed_beside_what_a_user_added(machine):
     with (machine.folder / "requirements.txt").open("a") as pins:
         pins.write("# another pin\n")
     assert machine.setup().returncode == 0
-    assert machine.call_count() == 2
+    assert machine.call_count() == CALLS_OF_SETUP
     assert added.exists()
 
 
@@ -237,7 +238,7 @@ def test_what_a_gpu_needs_is_installed_once_there_is_one(machine):
     with (machine.folder / "requirements-gpu.txt").open("a") as pins:
         pins.write("# another pin\n")
     machine.setup()
-    assert machine.call_count() == 2
+    assert machine.call_count() == CALLS_OF_SETUP
 
 
 def test_what_a_gpu_needs_agrees_with_the_other_pins():
@@ -258,7 +259,7 @@ def test_moved_project_gets_a_new_environment(machine):
     machine.folder = moved
     machine.call_count()
     assert machine.setup().returncode == 0
-    assert machine.call_count() == 2
+    assert machine.call_count() == CALLS_OF_SETUP
     assert not (moved / ".venv/old").exists()
 
 
@@ -285,7 +286,7 @@ def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
     (machine.folder / "offline").unlink()
     machine.call_count()
     assert machine.setup().returncode == 0
-    assert machine.call_count() == 2
+    assert machine.call_count() == CALLS_OF_SETUP
 
 
 def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
@@ -306,9 +307,9 @@ def test_packages_come_from_a_folder_alone(machine):
     assert not (machine.folder / ".venv").exists()
     (machine.folder / "my wheels").mkdir()
     assert machine.setup(WHEELHOUSE="my wheels").returncode == 0
-    pinned, ladder = machine.calls()
-    assert pinned == "install --no-index --find-links my wheels --require-hashes -r requirements.txt"
-    assert ladder == "install --no-index --find-links my wheels --no-deps --no-build-isolation --editable ."
+    call_for_pins, call_for_ladder = machine.calls()
+    assert call_for_pins == "install --no-index --find-links my wheels --require-hashes -r requirements.txt"
+    assert call_for_ladder == "install --no-index --find-links my wheels --no-deps --no-build-isolation --editable ."
     assert machine.setup(WHEELHOUSE="gone by now").returncode == 0
     assert machine.call_count() == 0
 
@@ -323,8 +324,8 @@ def test_folder_that_lacks_a_package_is_named(machine):
 
 def test_packages_are_chosen_for_another_python_and_machine(machine):
     assert machine.wheelhouse(FOR="3.12", PLATFORM="manylinux_2_28_aarch64", GPU="1").returncode == 0
-    _, pinned, wheel = (call.split() for call in machine.calls())
-    for call in (pinned, wheel):
+    _, call_for_pins, call_for_wheel = (call.split() for call in machine.calls())
+    for call in (call_for_pins, call_for_wheel):
         assert call[call.index("--dest") + 1] == "wheelhouse"
         assert call[call.index("--python-version") + 1] == "3.12"
         platforms = {value for option, value in itertools.pairwise(call) if option == "--platform"}
@@ -446,11 +447,11 @@ def test_set_up_from_a_folder_without_network(machine, tmp_path_factory):
 
 
 def test_a_set_up_that_waits_says_for_which(machine):
-    assert machine.run(SETUP).returncode == 0
+    assert machine.run(SETUP_SCRIPT).returncode == 0
     (number,) = re.findall(r"process (\d+), running since \d\d:\d\d:\d\d", (machine.folder / ".venv.lock").read_text())
-    with (machine.folder / SETUP).open() as script:
+    with (machine.folder / SETUP_SCRIPT).open() as script:
         fcntl.flock(script, fcntl.LOCK_EX)
-        line = [machine.folder / SETUP]
+        line = [machine.folder / SETUP_SCRIPT]
         environment = {"PATH": str(machine.folder / "bin"), "PYTHON": "python3", "PYTHONPATH": str(machine.folder)}
         with subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True) as process:
             message = process.stderr.readline()
@@ -473,7 +474,7 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
         "PIP_USER": "1",
         "PIP_INDEX_URL": "https://mirror.example",
     }
-    process = subprocess.run([SETUP], cwd=machine.folder, env=variables, capture_output=True, text=True)
+    process = subprocess.run([SETUP_SCRIPT], cwd=machine.folder, env=variables, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     assert (machine.folder / ".venv/.installed").exists()
     assert not (other / ".venv").exists()
@@ -482,11 +483,11 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
 
 
 def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):
-    for name in (".gitattributes", SETUP, "Snakefile"):
+    for name in (".gitattributes", SETUP_SCRIPT, "Snakefile"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     git = ["git", "-c", "core.autocrlf=true", "-c", "user.name=a", "-c", "user.email=a@b"]
     for line in ("init -q", "add .", "commit -q -m one", "rm -q -r .", "reset -q --hard"):
         subprocess.run([*git, *line.split()], cwd=tmp_path, check=True, capture_output=True)
-    for name in (SETUP, "Snakefile"):
+    for name in (SETUP_SCRIPT, "Snakefile"):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()

@@ -160,6 +160,8 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked_arrays):
 
 def test_cases_need_a_gpu_for_every_rank():
     assert traits.gpus(case_of(2)) == 2
-    assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 1, "mpiexec"))) == "needs 2 GPUs, 1 available"
-    assert str(plan.skip_reason(case_of(2), True, Target("here", 4, 2))) == "needs an MPI launcher, none available"
-    assert "split from 0 to 4" in str(plan.skip_reason(case_of(1, split=5), True, Target("here", 4, 2)))
+    one_gpu = Target("here", cores=4, gpus=1, launcher="mpiexec")
+    no_launcher = Target("here", cores=4, gpus=2)
+    assert str(plan.skip_reason(case_of(2), peers=True, target=one_gpu)) == "needs 2 GPUs, 1 available"
+    assert str(plan.skip_reason(case_of(2), peers=True, target=no_launcher)) == "needs an MPI launcher, none available"
+    assert "split from 0 to 4" in str(plan.skip_reason(case_of(1, split=5), peers=True, target=no_launcher))

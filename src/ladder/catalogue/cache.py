@@ -70,9 +70,9 @@ def code_digest() -> str:
 
 @functools.cache
 def file_digests() -> dict[Path, str]:
-    """The digests of the code's files, {path: digest}: the package `ladder` and users' workloads."""
-    user_folders = [folder for root in locations.roots() for folder in root.glob("*") if may_hold_code(folder)]
-    paths = {path for folder in (imports.PACKAGE, *user_folders) for path in folder.rglob("*") if may_be_code(path)}
+    """The digests of the code's files, {path: digest}: the package `ladder` and all folders of workloads."""
+    workload_folders = [folder for root in locations.roots() for folder in root.glob("*") if may_hold_code(folder)]
+    paths = {path for folder in (imports.PACKAGE, *workload_folders) for path in folder.rglob("*") if may_be_code(path)}
     return {path: digest(path) for path in sorted(paths)}
 
 

@@ -1,4 +1,8 @@
-"""The types of what workloads and variants get and return (docs/contracts.md)."""
+"""The types of what workloads and variants get and return (docs/contracts.md).
+
+A workload's SIZES has the kind of each size: `int` or `float` if it is required, a tuple of the allowed words, the
+first of which is the default, or the default itself, a number or a string.
+"""
 
 from __future__ import annotations
 

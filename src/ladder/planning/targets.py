@@ -80,7 +80,8 @@ def this_machine(config: Mapping[str, Any], max_cores: int | None = None) -> dic
     gpus = len(nvidia.gpus()) if config["gpus"] == "auto" else config["gpus"]
     label = description.label() if config["machine"] == "auto" else config["machine"]
     launcher = programs.launcher(config["mpi"])
-    return {"cpu": Target(label, min(cores, max_cores or sys.maxsize), gpus, launcher, quota=control_groups.quota())}
+    cores = min(cores, max_cores or sys.maxsize)
+    return {"cpu": Target(label, cores=cores, gpus=gpus, launcher=launcher, quota=control_groups.quota())}
 
 
 def of_cluster(site: Mapping[str, Any]) -> dict[str, Target]:

@@ -53,7 +53,8 @@ def study_without_runs(study):
     """The study with no campaign for measurements of ordinary runs; made once for a study."""
     if study_without_runs not in study.answers:
         tables = {
-            name: tables | {"samples": mask_ordinary_runs(tables["samples"])} for name, tables in study.tables.items()
+            experiment: tables | {"samples": mask_ordinary_runs(tables["samples"])}
+            for experiment, tables in study.tables.items()
         }
         study.answers[study_without_runs] = replace(study, tables=tables) if is_changed(study.tables, tables) else study
     return study.answers[study_without_runs]
@@ -61,7 +62,7 @@ def study_without_runs(study):
 
 def is_changed(tables, others):
     """Whether the samples of some experiment are another object in `others`."""
-    return any(tables[name]["samples"] is not others[name]["samples"] for name in tables)
+    return any(tables[experiment]["samples"] is not others[experiment]["samples"] for experiment in tables)
 
 
 def mask_ordinary_runs(samples):

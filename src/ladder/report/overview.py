@@ -13,7 +13,7 @@ from ladder.store.study import Study
 ROW_HEIGHT = 0.135  # inches of a rung
 MARGIN = 0.38  # inches of a panel above and below its rungs
 COLUMNS = 2
-MIN_RUNGS = 3  # rungs of a ladder; the chapters show shorter ones
+MIN_RUNGS = 3  # measured rungs of a ladder; shorter ladders are left to the chapters
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -33,7 +33,7 @@ def panels(study):
             continue
         for machine, study_of_machine in studies.items():
             chapter_study = study_of_chapter(chapter.workload, study_of_machine)
-            if chapter_study.unit is None:
+            if chapter_study.unit is None:  # a chapter without a ladder
                 continue
             for keys in ladder_table.ladders(chapter_study):
                 with chapter_code.explain_mistakes(
@@ -58,7 +58,7 @@ def panels(study):
 
 def studies_by_machine(study):
     """The study of each machine, {machine: Study}, with the measurements of this machine alone."""
-    tables = {machine: {name: {} for name in study.tables} for machine in study.machines()}
+    tables = {machine: {experiment: {} for experiment in study.tables} for machine in study.machines()}
     for experiment, experiment_tables in study.tables.items():
         for name, frame in experiment_tables.items():
             rows = dict(iter(frame.groupby("machine"))) if len(frame) else {}

@@ -116,7 +116,7 @@ def ladders(study, index):
         by_number = {}
         for machine, study_of_machine in studies.items():
             chapter_study = study_of_chapter(chapter.workload, study_of_machine)
-            if chapter_study.unit is None:
+            if chapter_study.unit is None:  # a chapter without a ladder
                 continue
             for number, keys in enumerate(ladder_table.ladders(chapter_study)):
                 with chapter_code.explain_mistakes(

@@ -169,6 +169,7 @@ def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, 
         "loss": float(outputs["error"][0]),
         "reference_loss": float(exact["error"][round]),
         "loss_bound": float(allowed),
+        # At most as many test images as training images: the evaluation never takes longer than the training.
         "accuracy": reference.accuracy(weights, *data.test_set(sizes["images"])),
     }
     return checks, point

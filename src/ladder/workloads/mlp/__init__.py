@@ -136,6 +136,7 @@ def check(sizes: Sizes, inputs: Arrays, outputs: Arrays, round: int, data: Any, 
     allowed = reference.bound(exact["loss_drift"][round], precision)
     checks.append(compare("loss", outputs["loss"], exact["loss"][round], allowed))
     loss, expected = float(outputs["loss"].astype(np.float64).mean()), float(exact["loss"][round].mean())
+    # At most as many test images as training images: the evaluation never takes longer than the training.
     images, labels = data.test_set(sizes["images"])
     point = {
         "epoch": round + 1,
