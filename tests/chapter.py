@@ -63,7 +63,7 @@ def verdicts(workload, study, *keys):
 
 def machines(workload, study):
     """The machines of a chapter's roles, {role: name or None}."""
-    return {role: machine.subject for role, machine in CHAPTERS[workload].study(study).machines.items()}
+    return {role: machine.machine_name for role, machine in CHAPTERS[workload].study(study).machines.items()}
 
 
 def cells_of(table, *names):

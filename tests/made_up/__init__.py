@@ -92,7 +92,7 @@ def study(measurements, machine=MACHINE, **options):
 
 
 def merge(*studies):
-    """The study of several machines, each of which may lack experiments; its subject is the first one's."""
+    """The study of several machines, each of which may lack experiments; it is about the first one's."""
     tables_by_experiment = {}
     for experiment in dict.fromkeys(experiment for study in studies for experiment in study.tables):
         holders = [study.tables[experiment] for study in studies if experiment in study.tables]
@@ -100,7 +100,7 @@ def merge(*studies):
             table: collect.concatenate([study_tables[table] for study_tables in holders]) for table in collect.TABLES
         }
     descriptions = {name: about for study in studies for name, about in study.descriptions.items()}
-    return Study(tables_by_experiment, studies[0].subject, descriptions)
+    return Study(tables_by_experiment, studies[0].machine_name, descriptions)
 
 
 def description():

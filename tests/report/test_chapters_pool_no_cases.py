@@ -17,7 +17,7 @@ def double_cases(study):
         experiment: {name: double_rows(frame) for name, frame in frames.items()}
         for experiment, frames in study.tables.items()
     }
-    return Study(tables, study.subject, study.descriptions, study.roofs)
+    return Study(tables, study.machine_name, study.descriptions, study.roofs)
 
 
 def double_rows(frame):

@@ -132,9 +132,9 @@ def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
         for table, frame in frames.items():
             frame.to_csv(tmp_path / name / f"{table}.csv", index=False)
     folders = sorted(tmp_path.iterdir())
-    assert load(folders, "published-one").subject == "published-one (published)"
-    assert load(folders, "published-one (published)").subject == "published-one (published)"
-    assert load([], "anything").subject is None
+    assert load(folders, "published-one").machine_name == "published-one (published)"
+    assert load(folders, "published-one (published)").machine_name == "published-one (published)"
+    assert load([], "anything").machine_name is None
     (tmp_path / "roofs.json").write_text("{}")
     with pytest.raises(LadderError, match=r"roofs.json has no ceilings of published-one \(published\)\. Delete it"):
         load(folders, "anything", ceilings=tmp_path / "roofs.json")

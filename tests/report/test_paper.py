@@ -199,7 +199,7 @@ def test_a_chapters_text_fills_at_most_four_pages(tmp_path, chapter):
     """The chapter is typeset alone, with figures of two machines, one of them without a GPU."""
     host_study = made_chapters.study(chapter, drop=lambda case: gpus(case) > 0, machine="amd-epyc-2c (published)")
     study = made_up.merge(made_chapters.study(chapter, machine="nvidia-h200"), host_study)
-    inputs, ceilings = write_tables(study, tmp_path), drawings.ceilings((study.subject,))
+    inputs, ceilings = write_tables(study, tmp_path), drawings.ceilings((study.machine_name,))
     (tmp_path / "results/figures").mkdir()
     all_texts = texts_of(study)
     for name in re.findall(r"\\studyfigure\{(\w+)\}", all_texts[f"chapters/{chapter}/text.tex"]):

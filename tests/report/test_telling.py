@@ -137,7 +137,7 @@ def test_machines_of_other_roles_stand_apart():
             name: {"samples": pd.DataFrame({"machine": machines, "phase": "total"})}
             for name, machines in machines_of_sources.items()
         }
-        return [machine.subject for machine in pick_machines(Study(frames, None), needs, sources).values()]
+        return [machine.machine_name for machine in pick_machines(Study(frames, None), needs, sources).values()]
 
     assert pick(host=["a", "b"], gpu=["b", "c"], more=["c"]) == ["b", "b", "c"]
     assert pick(host=["a"], gpu=["b", "c"]) == ["a", "b", None]
@@ -156,7 +156,7 @@ def test_every_role_goes_to_the_machine_with_the_most_campaigns():
     }
     needs = {"host": Needs(("host",)), "gpu": Needs(("gpu",)), "old": Needs(("old",), separate=True)}
     machines_of_roles = pick_machines(Study(frames, None), needs, sources)
-    assert [machine.subject for machine in machines_of_roles.values()] == ["c", "b", "b"]
+    assert [machine.machine_name for machine in machines_of_roles.values()] == ["c", "b", "b"]
 
 
 def test_a_trace_is_of_the_first_process_of_its_case():
@@ -193,7 +193,7 @@ def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(ranks_
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
     machines = pick_machines(study, {"wide": Needs(("any",), widest="ranks")}, {"any": Source("wide", "any")})
-    assert machines["wide"].subject == machine
+    assert machines["wide"].machine_name == machine
 
 
 def test_the_threads_of_the_bandwidth_are_the_most_that_were_measured():
@@ -312,7 +312,7 @@ def test_values_of_a_text(study):
     assert text_functions["count"]("openmp", "threads") == r"\num{24}"
     assert text_functions["parallelism"]("hybrid") == "2 ranks of 8 threads"
     assert text_functions["machine"]("host") == code(MACHINE)
-    study_with_gpu = replace(study.study, descriptions={study.study.subject: {"gpus": [{"name": "NVIDIA H200"}]}})
+    study_with_gpu = replace(study.study, descriptions={study.study.machine_name: {"gpus": [{"name": "NVIDIA H200"}]}})
     assert functions.gpu(chapter_study.study_of_chapter("gemv", study_with_gpu), "gpu") == "NVIDIA H200"
     assert text_functions["tally"]("directions").endswith("not tested")
     assert text_functions["rate"]("openmp") == text_functions["rate"]("openmp", "bytes")

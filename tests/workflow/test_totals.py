@@ -86,10 +86,10 @@ def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch)
 
 
 def test_the_wall_time_is_that_of_the_jobs_at_a_time():
-    jobs = [totals.Job(1, 0, 0.5)] * 10 + [totals.Job(1, 0, 2.0)]
-    assert totals.wall_line(jobs, 100).endswith("With 11 jobs at a time at most 2 h, without waiting in the queue.")
-    assert totals.wall_line(jobs, 10).endswith("With 10 jobs at a time at most 2.5 h, without waiting in the queue.")
-    assert totals.wall_line(jobs, 1).endswith("With 1 job at a time at most 7 h, without waiting in the queue.")
+    demands = [totals.Demand(1, 0, 0.5)] * 10 + [totals.Demand(1, 0, 2.0)]
+    assert totals.wall_line(demands, 100).endswith("With 11 jobs at a time at most 2 h, without waiting in the queue.")
+    assert totals.wall_line(demands, 10).endswith("With 10 jobs at a time at most 2.5 h, without waiting in the queue.")
+    assert totals.wall_line(demands, 1).endswith("With 1 job at a time at most 7 h, without waiting in the queue.")
 
 
 def test_jobs_that_measure_no_case_are_counted_apart():

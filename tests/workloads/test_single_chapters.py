@@ -45,7 +45,7 @@ def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
 def test_a_gpus_data_sheet_stands_under_what_was_measured():
     study = full_study("gemm")
     gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "a GPU without a data sheet"}]
-    table = CHAPTERS["stream"].table("gpu_ceilings", replace(study, descriptions={study.subject: {"gpus": gpus}}))
+    table = CHAPTERS["stream"].table("gpu_ceilings", replace(study, descriptions={study.machine_name: {"gpus": gpus}}))
     (cells,) = cells_of(table, "data sheet")
     promised = ["67.0", "67.0", "495", "989", "33.5", "67.0", *["4800"] * 3, "--", "--"]
     assert cells == ["NVIDIA H200, data sheet", *promised]
@@ -119,7 +119,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
 def test_first_touch_is_not_tested_where_no_memory_is_far():
     def with_nodes(study, count):
         cpu = made_up.description()["cpu"] | {"NUMA node(s)": count}
-        return replace(study, descriptions={study.subject: made_up.description() | {"cpu": cpu}})
+        return replace(study, descriptions={study.machine_name: made_up.description() | {"cpu": cpu}})
 
     one_node, two_nodes = (with_nodes(full_study("gemv"), count) for count in "12")
     for untested in chapter.claims_of("gemv", one_node, "sockets", "binding").values():

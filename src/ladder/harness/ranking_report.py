@@ -12,7 +12,7 @@ from ladder.quantities import seconds
 from ladder.statistics.verdicts import EQUAL, UNDECIDED
 
 UNCHECKED = "unchecked"  # a case without outputs
-WRONG = "wrong"  # instead of the rank of a case whose untimed check failed
+WRONG = "wrong"  # instead of the rank of a case that failed its extra check at small odd sizes (spot_checks.py)
 HEADINGS = ("", "case", "median", "95 % interval", "rate", "of ceiling", "error/bound")
 HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 

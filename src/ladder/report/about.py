@@ -53,31 +53,31 @@ def host_count(notes):
 
 
 def machine(study):
-    """The subject: its name, CPU, cores, memory, and the origin of its measurements."""
+    """The study's machine: its name, CPU, cores, memory, and the origin of its measurements."""
     description = study.description
     cpu = description.get("cpu", {})
     return {
-        "name": code(study.subject) if study.subject else Missing("no machine"),
+        "name": code(study.machine_name) if study.machine_name else Missing("no machine"),
         "cpu": latex.escape(cpu["Model name"]) if cpu else None,
         "cores": f"\\num{{{description['cores']}}}" if description else None,
         "memory": latex.memory(description["memory"]) if description else None,
-        "origin": origin(study.subject),
+        "origin": origin(study.machine_name),
     }
 
 
-def origin(subject):
-    """The origin of the subject's measurements, in words."""
-    if subject is None:
+def origin(machine_name):
+    """The origin of a machine's measurements, in words."""
+    if machine_name is None:
         return Missing("nowhere: nothing was measured and nothing is published")
-    is_published = subject.endswith(PUBLISHED_SUFFIX)
+    is_published = machine_name.endswith(PUBLISHED_SUFFIX)
     return "the measurements published with the source" if is_published else "measurements taken for this build"
 
 
 def cases(study):
     """The numbers of cases measured, skipped and not measured, and of their processes and samples."""
     samples = study.all_rows("samples", *queries.RECORD, "phase", "process", "converged", "cache")
-    calls = queries.where(samples, machine=study.subject, phase="total")
-    missing = queries.where(study.all_rows("missing", "machine", *queries.CASE, "why"), machine=study.subject)
+    calls = queries.where(samples, machine=study.machine_name, phase="total")
+    missing = queries.where(study.all_rows("missing", "machine", *queries.CASE, "why"), machine=study.machine_name)
     by_case = [rows for _, rows in calls.groupby(queries.CASE)] if len(calls) else []
     per_process = [count for rows in by_case for count in rows.groupby(["experiment", "process"]).size()]
     unmeasured = missing[missing["why"] == "not measured"] if len(missing) else missing

@@ -10,7 +10,7 @@ def cache_answers(method):
 
     @functools.wraps(method)
     def answer(chapter_study, *selections):
-        machines = (chapter_study.machine_of(selection).subject for selection in selections if selection != FLOOR)
+        machines = (chapter_study.machine_of(selection).machine_name for selection in selections if selection != FLOOR)
         key = method.__name__, chapter_study.workload, *machines, *selections
         if key not in chapter_study.study.answers:
             chapter_study.study.answers[key] = method(chapter_study, *selections)

@@ -1,4 +1,4 @@
-"""Mistakes in a chapter's own code as sentences that name a line in its folder, as those in variants do."""
+"""Mistakes in a chapter's own code as sentences that name a line in its folder, as is done for mistakes in variants."""
 
 import contextlib
 

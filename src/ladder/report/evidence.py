@@ -41,7 +41,7 @@ def of_own_campaigns(chapter_study):
     """
     study = study_without_runs(chapter_study.study)
     replaced = {publication["machine"] for publication in study.campaigns.values()}
-    names = {role: machine.subject for role, machine in chapter_study.machines.items()}
+    names = {role: machine.machine_name for role, machine in chapter_study.machines.items()}
     names = {role: name + PUBLISHED_SUFFIX if name in replaced else name for role, name in names.items()}
     campaign_study = copy.copy(chapter_study)
     campaign_study.study, campaign_study.frames = study, {}

@@ -8,7 +8,7 @@ from ladder.store import PUBLISHED_SUFFIX
 
 
 def pick_machines(study, needs, sources):
-    """The study about the machine of each role, {role: Study}; its subject is None if no machine meets the needs.
+    """The study about the machine of each role, {role: Study}; its `machine_name` is None if none meets the needs.
 
     The best machine gets each shared role (neither `separate` nor `widest`) that it meets. It is the first by: meeting
     the first two shared roles, being this build's, the number of campaigns of shared roles, the number of these that it
@@ -17,7 +17,7 @@ def pick_machines(study, needs, sources):
     """
     machines = [study.for_machine(name) for name in study.machines()]
     candidates_of = {role: need.machines(machines, sources) for role, need in needs.items()}
-    names = {role: [machine.subject for machine in candidates] for role, candidates in candidates_of.items()}
+    names = {role: [machine.machine_name for machine in candidates] for role, candidates in candidates_of.items()}
     shared_roles = [role for role, need in needs.items() if not (need.separate or need.widest)]
 
     def campaigns(machine, roles):
@@ -25,7 +25,7 @@ def pick_machines(study, needs, sources):
         return max((rows["campaign"].nunique() for rows in frames if "campaign" in rows), default=0)
 
     def rank(machine):
-        meets = [machine.subject in names[role] for role in shared_roles]
+        meets = [machine.machine_name in names[role] for role in shared_roles]
         return all(meets[:2]), is_local(machine), campaigns(machine, shared_roles), sum(meets)
 
     def rank_in(role, machine):
@@ -40,7 +40,7 @@ def pick_machines(study, needs, sources):
 
 def is_local(machine):
     """Whether a study about one machine is about that of this build."""
-    return not machine.subject.endswith(PUBLISHED_SUFFIX)
+    return not machine.machine_name.endswith(PUBLISHED_SUFFIX)
 
 
 def replicated_machine(chapter_study, role):
@@ -51,8 +51,8 @@ def replicated_machine(chapter_study, role):
     machine has a full campaign, because its processes take too long, doesn't count.
     """
     role_machine = chapter_study.machines[role]
-    if role_machine.subject is None or is_local(role_machine):
-        return role_machine.subject
+    if role_machine.machine_name is None or is_local(role_machine):
+        return role_machine.machine_name
     study = chapter_study.study
     machines = [study.for_machine(name) for name in study.machines() if name.endswith(PUBLISHED_SUFFIX)]
     same_size = [
@@ -61,12 +61,12 @@ def replicated_machine(chapter_study, role):
         if machine.description and cores_and_gpus(machine) == cores_and_gpus(role_machine)
     ]
     candidates = chapter_study.needs[role].machines(same_size, chapter_study.sources)
-    counts_of = {machine.subject: full_campaigns(chapter_study, role, machine) for machine in candidates}
+    counts_of = {machine.machine_name: full_campaigns(chapter_study, role, machine) for machine in candidates}
     cases = {case for counts in counts_of.values() for case in counts}
     replication = {name: min((counts[case] for case in cases), default=0) for name, counts in counts_of.items()}
     best = max(replication, key=replication.get, default=None)
-    is_replaced = replication.get(role_machine.subject, 0) < MIN_CAMPAIGNS <= replication.get(best, 0)
-    return best if is_replaced else role_machine.subject
+    is_replaced = replication.get(role_machine.machine_name, 0) < MIN_CAMPAIGNS <= replication.get(best, 0)
+    return best if is_replaced else role_machine.machine_name
 
 
 def cores_and_gpus(machine):

@@ -1,7 +1,7 @@
 r"""The numbers and verdicts about the study as a whole: one LaTeX value per key, written as `numbers.tex`.
 
 Keys begin with `study/`; a text prints a value by `result(key)`. The code fixes the keys: one without a measurement has
-words as its value. The numbers are about one machine, the study's subject.
+words as its value. The numbers are about one machine, the study's `machine_name`.
 """
 
 from ladder.report import about, kinds_table, verdicts

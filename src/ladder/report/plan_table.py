@@ -18,7 +18,7 @@ AMBIGUOUS_VALUES = ("on", "off", "cold", "warm")
 
 
 def plan(study):
-    """A row for each experiment of the subject, and one for each other machine, as LaTeX."""
+    """A row for each experiment of the study's machine, and one for each other machine, as LaTeX."""
     rows = []
     for experiment in study.tables:
         samples, missing = study.rows("samples", experiment), study.rows("missing", experiment)
@@ -27,7 +27,7 @@ def plan(study):
             rows.append([code(experiment), *counts, reasons(missing, samples)])
     frames = [study.all_rows(table, "machine", *CASE) for table in ("samples", "missing")]
     for name in study.machines():
-        if name != study.subject:
+        if name != study.machine_name:
             counts = [str(queries.count_cases(queries.where(frame, machine=name))) for frame in frames]
             rows += [None, [code(name), *counts, "another machine, in total"]]
     columns = r"@{}>{\raggedright}p{0.22\linewidth}rr>{\raggedright\arraybackslash}p{0.56\linewidth}@{}"

@@ -134,12 +134,14 @@ def toy_machine(study):
     """The machine of this build, if it has measurements, but too few or too small ones for any chapter; else None."""
     local = [name for name in study.machines() if not name.endswith(PUBLISHED_SUFFIX)]
     studies = [chapter.study(study) for chapter in dict.fromkeys(chapter for chapter, *_ in chapters.verdicts(study))]
-    chapter_machines = {machine.subject for chapter_study in studies for machine in chapter_study.machines.values()}
+    chapter_machines = {
+        role_study.machine_name for chapter_study in studies for role_study in chapter_study.machines.values()
+    }
     return code(local[0]) if local and local[0] not in chapter_machines else None
 
 
 def processes_behind(study, cases):
-    """The numbers of processes in a campaign of each case behind the verdicts; None without any."""
+    """The range of the number of processes that a case behind the verdicts has in a campaign, as LaTeX; or None."""
     samples = study.all_rows("samples", "machine", *queries.CASE, "campaign", "phase", "process")
     if samples.empty or not cases:
         return None

@@ -1,7 +1,7 @@
 """The rates of a machine that the chapters' models divide by, from its ceilings and copies.
 
 Rates are those of `roofs`, but that of `link` is the best of all samples; None, or no entry, if nothing was measured.
-Here a `machine` is a Study whose subject is that machine.
+Here a `machine` is a Study about that machine.
 """
 
 from collections.abc import Callable, Mapping

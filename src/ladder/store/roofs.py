@@ -80,7 +80,7 @@ def has_stream(calls: pd.DataFrame) -> np.ndarray:
 
 
 def of_study(study: Study) -> dict[str, Any]:
-    """The ceilings of a study's subject, as those of `of_samples`."""
+    """The ceilings of a study's machine, as those of `of_samples`."""
     frames = [frame.reindex(columns=COLUMNS) for frame in map(study.samples, study.tables) if len(frame)]
     return of_samples(
         pd.concat(

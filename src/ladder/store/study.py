@@ -4,7 +4,7 @@ Samples of different cases are never pooled. If a query that needs one case, suc
 several, which differ in some tuning, it takes the first in the order of the plan (`first_case`). No case is picked by
 its time, and all tables show the same one.
 
-The queries of a `Study` are about one machine, its subject; `for_machine` returns it with another one. An unknown
+The queries of a `Study` are about one machine, `machine_name`; `for_machine` returns it about another one. An unknown
 experiment, column or case gives an empty frame, never an error: the same queries work whatever was measured.
 """
 
@@ -33,15 +33,15 @@ RECORD = ["machine", "experiment", *CASE]
 
 @dataclass(frozen=True)
 class Study:
-    """The tables {experiment: {name: frame}}, the subject's name (None: nothing was measured), {machine: description}.
+    """The tables {experiment: {name: frame}}, its machine's name (None: nothing was measured), {machine: description}.
 
     `roofs` are {machine: ceilings}, as the verb `roofs` writes them, and `campaigns` the published ones, {name: its
     machine.json}; `publication_dates` are {machine: when its own tables were published, or None}. `answers` caches
-    results of queries about any subject.
+    results of queries about any machine.
     """
 
     tables: dict
-    subject: str | None
+    machine_name: str | None
     descriptions: dict = field(default_factory=dict)
     roofs: dict | None = None
     campaigns: dict = field(default_factory=dict)
@@ -50,29 +50,29 @@ class Study:
 
     def for_machine(self, machine: str | None) -> Study:
         """The same study about another machine."""
-        other = replace(self, subject=machine)
+        other = replace(self, machine_name=machine)
         object.__setattr__(other, "answers", self.answers)
         return other
 
     def rows(self, name: str, experiment: str, **conditions: Any) -> pd.DataFrame:
-        """The subject's rows of a table of an experiment, with these values of columns."""
+        """The machine's rows of a table of an experiment, with these values of columns."""
         frame = self.tables.get(experiment, {}).get(name, NO_ROWS)
-        query = name, experiment, self.subject, *sorted(conditions.items())
+        query = name, experiment, self.machine_name, *sorted(conditions.items())
         cached_frame, rows = self.answers.get(query, (None, None))
         if cached_frame is not frame:
-            rows = where(frame, machine=self.subject, **conditions)
+            rows = where(frame, machine=self.machine_name, **conditions)
             self.answers[query] = frame, rows
         return rows
 
     def of_case(self, name: str, rows: pd.DataFrame, **conditions: Any) -> pd.DataFrame:
-        """The subject's rows of a table of the case of some rows, with these values of columns; none without rows."""
+        """The machine's rows of a table of the case of some rows, with these values of columns; none without rows."""
         if rows.empty:
             return NO_ROWS
         first = rows.iloc[0]
         return self.rows(name, first["experiment"], variant=first["variant"], case=first["case"], **conditions)
 
     def samples(self, experiment: str, phase: str = "total", **conditions: Any) -> pd.DataFrame:
-        """The subject's rows of an experiment's samples: whole timed calls, or one phase of them."""
+        """The machine's rows of an experiment's samples: whole timed calls, or one phase of them."""
         return self.rows("samples", experiment, phase=phase, **conditions)
 
     def machines(self) -> list[str]:
@@ -85,13 +85,15 @@ class Study:
 
     @property
     def description(self) -> dict[str, Any]:
-        """The subject's description; {} without one."""
-        return self.descriptions.get(self.subject, {})
+        """The machine's description; {} without one."""
+        return self.descriptions.get(self.machine_name, {})
 
     @functools.cached_property
     def ceilings(self) -> dict[str, Any]:
-        """The subject's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
-        return roofs.of_study(self) if self.roofs is None else self.roofs.get(self.subject, ceiling_rates.NO_CEILINGS)
+        """The machine's ceilings, {rows}: those of the file `roofs` if there is one, else from its tables."""
+        return (
+            roofs.of_study(self) if self.roofs is None else self.roofs.get(self.machine_name, ceiling_rates.NO_CEILINGS)
+        )
 
     def have_converged(self, cases: Iterable[tuple[str, str, str, str]]) -> bool:
         """Whether all processes of some cases, each (machine, workload, variant, case), converged."""
@@ -121,7 +123,7 @@ def load(
 ) -> Study:
     """The study in folders of tables; `ceilings` is the file that the verb `roofs` writes.
 
-    Its subject is `machine` if that has measurements, else the first of `machines()`. Raises LadderError if the file
+    It is about `machine` if that has measurements, else the first of `machines()`. Raises LadderError if the file
     has no ceilings of a published machine of the tables.
     """
     tables = {Path(folder).name: table_files.load(folder) for folder in folders}

@@ -13,7 +13,7 @@ MAX_REASONS = 3  # for skipping cases; further ones are counted
 
 
 @dataclass(frozen=True)
-class Job:
+class Demand:
     """What a job requests of the cluster: nodes, GPUs in total, maximum hours, and its share of each node."""
 
     nodes: int
@@ -37,58 +37,59 @@ def summary(plan, jobs, max_jobs=None):
     by_kind = {kind: [] for kind in KINDS}
     for job in jobs:
         if kind := job.resources.get("kind"):  # the jobs on nodes
-            by_kind[kind].append(demand(job, plan.targets[kind]))
+            by_kind[kind].append(demand_of(job, plan.targets[kind]))
     lines = [kind_line(kind, group, plan.targets[kind]) for kind, group in by_kind.items() if group]
-    all_jobs = [job for group in by_kind.values() for job in group]
+    demands = [demand for group in by_kind.values() for demand in group]
     measurements = [job for job in jobs if is_measurement(job)]
     sampling = sampling_hours(plan, measurements)
-    is_mixed = 0 < len(measurements) < len(all_jobs)
+    is_mixed = 0 < len(measurements) < len(demands)
     head = (
-        f"ladder: {pluralize(len(all_jobs), 'job')} for the cluster"
+        f"ladder: {pluralize(len(demands), 'job')} for the cluster"
         f"{f', {len(measurements)} of them measurements' * is_mixed}, "
-        f"at most {hours(all_jobs)} by their time limits"
+        f"at most {hours(demands)} by their time limits"
         f"{f'; the protocols plan {sampling:.3g} h of sampling' * bool(sampling)}{':' if lines else '.'}"
     )
-    if all_jobs and max_jobs:
-        lines.append(wall_line(all_jobs, max_jobs))
-    skipped = skipped_line(plan) if measurements or not all_jobs else []
+    if demands and max_jobs:
+        lines.append(wall_line(demands, max_jobs))
+    skipped = skipped_line(plan) if measurements or not demands else []
     return [head, *lines, *skipped, *missing_packages_line(measurements)]
 
 
-def demand(job, target):
-    """The Job of one of Snakemake's jobs on a Target."""
+def demand_of(job, target):
+    """The Demand of one of Snakemake's jobs on a Target."""
     resources = job.resources
     nodes, gpus = resources.get("nodes"), int((resources.get("gres") or "0").rpartition(":")[2])
+    # Whether it shares its node with other jobs of this user (targets.resources_of_one_gpu).
     is_shared = "--exclusive=user" in resources.get("slurm_extra").split()
     share = gpus / target.gpus if is_shared else 1.0
-    return Job(nodes, nodes * gpus, resources.get("runtime") / 60, share)
+    return Demand(nodes, nodes * gpus, resources.get("runtime") / 60, share)
 
 
-def kind_line(kind, jobs, target):
+def kind_line(kind, demands, target):
     """The line of one kind of nodes."""
-    parts = [f"{pluralize(len(jobs), 'job')} on {span([job.nodes for job in jobs], 'node')} each"]
-    if any(job.gpus for job in jobs):
-        parts[0] += f" with {span([job.gpus for job in jobs], 'GPU')}"
-    parts.append(f"at most {hours(jobs)}")
-    if target.gpus > 1 and (one_gpu_jobs := [job for job in jobs if job.gpus == 1]):
-        shared = sum(job.share < 1 for job in one_gpu_jobs)
+    parts = [f"{pluralize(len(demands), 'job')} on {span([demand.nodes for demand in demands], 'node')} each"]
+    if any(demand.gpus for demand in demands):
+        parts[0] += f" with {span([demand.gpus for demand in demands], 'GPU')}"
+    parts.append(f"at most {hours(demands)}")
+    if target.gpus > 1 and (one_gpu_demands := [demand for demand in demands if demand.gpus == 1]):
+        shared = sum(demand.share < 1 for demand in one_gpu_demands)
         advice = (
             f"of which {shared} share nodes"
             if target.can_share_nodes
             else "whole nodes all the same: see the key `share`"
         )
-        parts.append(f"{len(one_gpu_jobs)} on 1 GPU of {target.gpus}, {advice}")
+        parts.append(f"{len(one_gpu_demands)} on 1 GPU of {target.gpus}, {advice}")
     return f"  {kind}: {'; '.join(parts)}."
 
 
-def wall_line(jobs, max_jobs):
+def wall_line(demands, max_jobs):
     """The line on the maximum wall time, if every job lasts as long as its limit.
 
     For more than `max_jobs` jobs it is R. Graham's bound (Bounds on Multiprocessing Timing Anomalies, 1969).
     """
-    max_jobs = min(max_jobs, len(jobs))
-    sum_of_hours, longest = sum(job.hours for job in jobs), max(job.hours for job in jobs)
-    wall = sum_of_hours / max_jobs + longest * (1 - 1 / max_jobs) if max_jobs < len(jobs) else longest
+    max_jobs = min(max_jobs, len(demands))
+    sum_of_hours, longest = sum(demand.hours for demand in demands), max(demand.hours for demand in demands)
+    wall = sum_of_hours / max_jobs + longest * (1 - 1 / max_jobs) if max_jobs < len(demands) else longest
     return f"  With {pluralize(max_jobs, 'job')} at a time at most {wall:.3g} h, without waiting in the queue."
 
 
@@ -98,10 +99,11 @@ def span(counts, noun):
     return pluralize(high, noun) if low == high else f"{low} to {pluralize(high, noun)}"
 
 
-def hours(jobs):
-    """The node-hours and GPU-hours of jobs in words."""
-    gpu_hours = sum(job.gpu_hours for job in jobs)
-    return f"{sum(job.node_hours for job in jobs):.4g} node-hours" + f" and {gpu_hours:.4g} GPU-hours" * bool(gpu_hours)
+def hours(demands):
+    """The node-hours and GPU-hours of some demands in words."""
+    node_hours = sum(demand.node_hours for demand in demands)
+    gpu_hours = sum(demand.gpu_hours for demand in demands)
+    return f"{node_hours:.4g} node-hours" + f" and {gpu_hours:.4g} GPU-hours" * bool(gpu_hours)
 
 
 def sampling_hours(plan, jobs):

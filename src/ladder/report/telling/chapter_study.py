@@ -78,7 +78,7 @@ class ChapterStudy:
         self.frames = {}
 
     def machine(self, role):
-        """The study about the machine of a role; its subject is None if no machine has the role."""
+        """The study about the machine of a role; its `machine_name` is None if no machine has the role."""
         return look_up("machine", role, self.machines)
 
     def machine_of(self, selection):

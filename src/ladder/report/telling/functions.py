@@ -169,12 +169,12 @@ def energy(study, selection):
 
 def machine(study, role):
     """The name of the machine of a role."""
-    return code(require_measured(study.machine(role).subject))
+    return code(require_measured(study.machine(role).machine_name))
 
 
 def other_machine(study, role, other_role):
     """The name of the machine of a role; raises NotMeasured if another role has the same machine."""
-    if study.machine(role).subject == study.machine(other_role).subject:
+    if study.machine(role).machine_name == study.machine(other_role).machine_name:
         raise NotMeasured
     return machine(study, role)
 
@@ -184,12 +184,12 @@ def verdict_machine(study, role):
     machine = evidence.of_campaigns(study).machines[role]
     if label(machine) == label(study.machines[role]):
         raise NotMeasured
-    return code(require_measured(machine.subject))
+    return code(require_measured(machine.machine_name))
 
 
 def label(machine):
     """The label of a machine, whether published or of this build; None without one."""
-    return machine.subject and machine.subject.removesuffix(PUBLISHED_SUFFIX)
+    return machine.machine_name and machine.machine_name.removesuffix(PUBLISHED_SUFFIX)
 
 
 def gpu(study, role, key="name"):

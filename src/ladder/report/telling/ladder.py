@@ -62,7 +62,7 @@ def draw_waterfall(study, problem, time_label, ceiling, colours=None, **options)
         cases = {key: rows for key, rows in distinct_cases(study, keys) if len(rows)}
         if not cases:
             continue
-        names = dict.fromkeys(study.machine_of(key).subject for key in cases)
+        names = dict.fromkeys(study.machine_of(key).machine_name for key in cases)
         floors = [floor(study.machine_of(key), rows.iloc[0]) for key, rows in cases.items()]
         rows_above = dict(zip([*cases][1:], cases.values(), strict=False))
         rungs = [rung(study, key, rows, rows_above.get(key, ()), colours) for key, rows in cases.items()]
@@ -78,7 +78,7 @@ def lines_by_panel(study):
     title_of = {source: title for title, sources in study.panels.items() for source in sources}
     groups = {}
     for key in study.figure:
-        title = title_of.get(study.line(key).source) if study.panels else study.machine_of(key).subject
+        title = title_of.get(study.line(key).source) if study.panels else study.machine_of(key).machine_name
         groups.setdefault(title, []).append(key)
     return {title: keys for title, keys in groups.items() if title}
 

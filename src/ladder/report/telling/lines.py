@@ -88,10 +88,10 @@ class Needs:
     def machines(self, candidates, sources):
         """The candidates, studies about one machine each, that meet the needs."""
         for name in self.sources:
-            rows = {machine.subject: sources[name].rows(machine) for machine in candidates}
-            suitable = [machine for machine in candidates if self.are_met(rows[machine.subject])]
+            rows = {machine.machine_name: sources[name].rows(machine) for machine in candidates}
+            suitable = [machine for machine in candidates if self.are_met(rows[machine.machine_name])]
             if suitable and self.widest:
-                return [max(suitable, key=lambda machine: max(values(rows[machine.subject], self.widest)))]
+                return [max(suitable, key=lambda machine: max(values(rows[machine.machine_name], self.widest)))]
             if suitable:
                 return suitable
         return []

@@ -34,7 +34,7 @@ def figure(study, panels, work, ceiling_label, subject):
     for panel in panels:
         if len(summaries := summaries_of(study, panel, work)):
             arguments = study, panel, summaries, UNITS[work], HEIGHT - MARGIN
-            groups.setdefault(study.machine(panel.role).subject, []).append(arguments)
+            groups.setdefault(study.machine(panel.role).machine_name, []).append(arguments)
     if not groups:
         return layout.empty(subject)
     figure, _ = layout.panels(groups, fill, HEIGHT, 0.55)

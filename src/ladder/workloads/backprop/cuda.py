@@ -36,19 +36,19 @@ def setup(problem: Problem, *, product: str, graph: Literal["off", "on"] = "on")
 class Epoch:
     """The arrays and launches of an epoch; `multiply` has its products, {form: function}.
 
-    `rows` is the number of visited patterns. `partials`, by layer, and `errors` are the column sums of deltas and of
-    the error in each of `blocks` blocks of BLOCK_ROWS rows. `real` is the type of an element.
+    `partials`, by layer, and `errors` are the column sums of deltas and of the error in each of `blocks` blocks of
+    BLOCK_ROWS rows. `real` is the type of an element.
     """
 
     def __init__(self, problem, multiply):
         self.problem, self.multiply = problem, multiply
-        self.widths, self.rows = reference.widths(problem.sizes), problem.sizes["images"]
+        self.widths, self.visited_count = reference.widths(problem.sizes), problem.sizes["images"]
         self.last, self.real = len(self.widths) - 1, problem.error.dtype.type
         layers, empty = range(1, self.last + 1), partial(problem.device.empty, dtype=problem.error.dtype)
         self.w, self.dw = ([None, *(getattr(problem, f"{name}{layer}") for layer in layers)] for name in ("w", "dw"))
-        self.out = [empty((self.rows, width)) for width in self.widths]
-        self.delta = [None, *(empty((self.rows, width)) for width in self.widths[1:])]
-        self.targets, self.blocks = empty((self.rows, self.widths[-1])), -(-self.rows // BLOCK_ROWS)
+        self.out = [empty((self.visited_count, width)) for width in self.widths]
+        self.delta = [None, *(empty((self.visited_count, width)) for width in self.widths[1:])]
+        self.targets, self.blocks = empty((self.visited_count, self.widths[-1])), -(-self.visited_count // BLOCK_ROWS)
         self.partials = [None, *(empty((self.blocks, width)) for width in self.widths[1:])]
         self.errors = empty((self.blocks, self.widths[-1]))
 
@@ -72,7 +72,7 @@ class Epoch:
         problem, real = self.problem, self.real
         for name, target in (("images", self.out[0]), ("targets", self.targets)):
             operands = getattr(problem, name), problem.ranpat, target, target.shape[1]
-            yield "gather", self.kernel("gather", (self.rows,), (256,), *operands)
+            yield "gather", self.kernel("gather", (self.visited_count,), (256,), *operands)
         for layer in range(1, self.last + 1):
             out, w = self.out[layer], self.w[layer]
             yield "products", partial(self.multiply["nn"], self.out[layer - 1], w[1:], out)
@@ -90,14 +90,14 @@ class Epoch:
 
     def backward(self):
         """The steps from the output's error to the deltas of the first layer."""
-        last, rows = self.last, self.rows
+        last, visited_count = self.last, self.visited_count
         arrays = self.out[last], self.targets, self.delta[last], self.partials[last], self.errors
         rate = self.real(self.problem.sizes["rate"])
-        yield "error", self.columnwise("output", last, *arrays, rows, self.widths[last], rate)
+        yield "error", self.columnwise("output", last, *arrays, visited_count, self.widths[last], rate)
         count = self.errors.size
         yield "error", self.kernel("add_up", (1,), (32,), self.errors, self.problem.error, count, 1, self.real(0))
         for layer in range(last - 1, 0, -1):
             delta = self.delta[layer]
             yield "deltas", partial(self.multiply["nt"], self.delta[layer + 1], self.w[layer + 1][1:], delta)
             arrays = delta, self.out[layer], self.partials[layer]
-            yield "deltas", self.columnwise("slope", layer, *arrays, rows, self.widths[layer])
+            yield "deltas", self.columnwise("slope", layer, *arrays, visited_count, self.widths[layer])

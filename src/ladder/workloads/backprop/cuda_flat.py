@@ -31,8 +31,8 @@ def setup(problem: Problem, *, index: Literal["walk", "offsets"] = "walk", block
     """
     net = flat.FlatNetwork(problem)
     sizes, last = problem.sizes, net.last
-    tables = net.table(net.widths, "int32"), net.table(net.starts_of_units + net.starts_of_weights, "int64")
-    counts = map(np.int32, (net.rows, last + 1, net.count))
+    tables = net.table(net.widths, "int32"), net.table(net.starts_of_activations + net.starts_of_weights, "int64")
+    counts = map(np.int32, (net.pool_rows, last + 1, net.visited_count))
     factors = map(net.dtype.type, (sizes["rate"], sizes["momentum"]))
     arguments = (problem.ranpat, *net.arrays, *tables, *counts, *factors)
 

@@ -79,7 +79,7 @@ def epoch(kernels, products, error):
         yield phase, products["forward"](layer)
         yield "4 activations", kernels.launch_1d(net.unit_threads(layer), "activations", layer)
     yield "5 error", partial(net.problem.error.fill, 0)
-    yield "5 error", kernels.launch_1d(net.count, f"error_{error}", last)
+    yield "5 error", kernels.launch_1d(net.visited_count, f"error_{error}", last)
     yield "6 output deltas", kernels.launch_1d(net.unit_threads(last), "output_deltas", last)
     for layer in range(last, 1, -1):
         yield "3 hidden deltas", products["backward"](layer)
@@ -107,7 +107,7 @@ def shared_memory_products(kernels):
     def forward(layer):
         if 1 < layer == net.last:
             return kernels.launch_staged(net.unit_threads(layer), "products_whole", layer)
-        return kernels.launch_tiles(net.count, net.widths[layer], "products_tiled", layer)
+        return kernels.launch_tiles(net.visited_count, net.widths[layer], "products_tiled", layer)
 
     return {
         "forward": forward,
@@ -123,7 +123,7 @@ class Kernels:
         self.net, self.suffix, self.block = flat.FlatNetwork(problem), suffix, block
         net, sizes = self.net, problem.sizes
         self.kernel = partial(cuda.kernel, "backprop", "cuda_kernels", dtype=net.dtype.name)
-        self.counts = np.array([net.rows, net.count, net.widths[-1]], np.int32)
+        self.counts = np.array([net.pool_rows, net.visited_count, net.widths[-1]], np.int32)
         self.factors = np.array([sizes["rate"], sizes["momentum"]], net.dtype)
         tables = problem.ranpat, net.table(net.widths, "int32")
         if is_texture:

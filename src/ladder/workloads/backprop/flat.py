@@ -20,15 +20,15 @@ class FlatNetwork:
     def __init__(self, problem):
         sizes, self.dtype = problem.sizes, problem.error.dtype
         self.problem, self.widths = problem, reference.widths(sizes)
-        self.rows, self.count, self.last = len(problem.images), sizes["images"], len(self.widths) - 1
-        units = [self.rows * width for width in self.widths]
-        weights = [rows * columns for rows, columns in reference.shapes(sizes)]
+        self.pool_rows, self.visited_count, self.last = len(problem.images), sizes["images"], len(self.widths) - 1
+        activation_counts = [self.pool_rows * width for width in self.widths]
+        weight_counts = [rows * columns for rows, columns in reference.shapes(sizes)]
         # The start of each layer in its flat array; layer 0 has no weights.
-        self.starts_of_units = [0, *accumulate(units)][:-1]
-        self.starts_of_weights = [0, 0, *accumulate(weights)][:-1]
+        self.starts_of_activations = [0, *accumulate(activation_counts)][:-1]
+        self.starts_of_weights = [0, 0, *accumulate(weight_counts)][:-1]
         empty = partial(problem.device.empty, dtype=self.dtype)
-        self.out, self.delta = (empty((sum(units),)) for _ in range(2))
-        self.w, self.dw = (empty((sum(weights),)) for _ in range(2))
+        self.out, self.delta = (empty((sum(activation_counts),)) for _ in range(2))
+        self.w, self.dw = (empty((sum(weight_counts),)) for _ in range(2))
         self.arrays = problem.targets, self.out, self.delta, self.w, self.dw, problem.error
 
     def table(self, values, dtype):
@@ -58,7 +58,7 @@ class FlatNetwork:
 
     def unit_threads(self, layer):
         """The number of threads of a kernel with a thread per visited pattern and unit of a layer."""
-        return self.count * self.widths[layer]
+        return self.visited_count * self.widths[layer]
 
     def weight_threads(self, layer):
         """The number of threads of a kernel with a thread per weight of a layer, biases included."""

@@ -79,7 +79,7 @@ def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     images, dtype = sizes["images"], sizes["dtype"]
     inputs = {"latents": ((images, layout.LATENT), dtype), "network": ((layout.count(sizes["channels"]),), dtype)}
-    return inputs, {"pictures": ((images, layout.SIDE, layout.SIDE, layout.COLOURS), sizes["pictures"])}
+    return inputs, {"pictures": ((images, layout.PICTURE_SIDE, layout.PICTURE_SIDE, layout.COLOURS), sizes["pictures"])}
 
 
 def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
@@ -97,7 +97,7 @@ def cost(sizes: Sizes) -> SimpleNamespace:
     channels = sizes["channels"]
     products = layout.LATENT * layout.BASE_SIDE**2 * channels
     # Along each axis, 3 products of a row and a tap fall outside of the result.
-    products += sum((layout.TAPS * h - 3) ** 2 * c * k for h, c, k in layout.layers(channels))
+    products += sum((layout.FILTER_SIDE * h - 3) ** 2 * c * k for h, c, k in layout.layers(channels))
     specs = [spec for group in arrays(sizes) for spec in group.values()]
     return SimpleNamespace(
         flops=2 * sizes["images"] * products,

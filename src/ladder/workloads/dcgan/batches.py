@@ -51,7 +51,7 @@ class Generator:
         shapes = [(batch, h, h, c) for h, c, _ in layout.layers(channels)]
         # The input of each layer, as its variant reads it.
         self.values = [operations.input_array(*pair) for pair in zip(variants, shapes, strict=True)]
-        pictures = (batch, layout.SIDE, layout.SIDE, layout.COLOURS)
+        pictures = (batch, layout.PICTURE_SIDE, layout.PICTURE_SIDE, layout.COLOURS)
         # The projection and every layer write float32, unless they write directly what the next layer reads.
         read_specs = [(array.shape, array.dtype) for array in self.values] + [(pictures, problem.pictures)]
         float32_specs = [(shape, dtype) for shape in (*shapes, pictures)]

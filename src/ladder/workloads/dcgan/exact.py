@@ -70,7 +70,9 @@ def transposed_convolution(arrays, index, image, arithmetic):
     image, weights = arithmetic.round_operand(image), arithmetic.round_operand(arrays[f"tconv{index}_w"])
     images, h, _, c = image.shape
     k = weights.shape[2]
-    products = (image.reshape(-1, c) @ weights.reshape(-1, c).T).reshape(images, h, h, layout.TAPS, layout.TAPS, k)
+    products = (image.reshape(-1, c) @ weights.reshape(-1, c).T).reshape(
+        images, h, h, layout.FILTER_SIDE, layout.FILTER_SIDE, k
+    )
     squares = (image**2).sum(axis=-1)[..., None, None, None] * (weights**2).sum(axis=-1).max(axis=(0, 1))
     norms = np.sqrt(col2im(np.broadcast_to(squares, products.shape)))
     return arithmetic.round_sum(col2im(products), norms, 1.0) + arrays[f"tconv{index}_b"]
@@ -78,10 +80,10 @@ def transposed_convolution(arrays, index, image, arithmetic):
 
 def col2im(products):
     """The sums (images, 2 h, 2 h, k) of the products (images, h, h, 5, 5, k) of all pixels and taps."""
-    images, h, _, taps, _, k = products.shape
+    images, h, _, filter_side, _, k = products.shape
     # The result starts at row and column 1. The margin around it takes the products that fall outside.
     padded = np.zeros((images, 2 * h + 3, 2 * h + 3, k))
-    for r, s in np.ndindex(taps, taps):
+    for r, s in np.ndindex(filter_side, filter_side):
         padded[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += products[:, :, :, r, s]
     return padded[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]
 

@@ -146,7 +146,7 @@ def write(file, suffix, images, chunks):
         Image.fromarray(grid(images, chunks)).save(file, suffix[1:].upper())
         return
     file.write(f"{images}\n".encode())
-    line = "%.4f " * (layout.SIDE**2 * layout.COLOURS) + "\n"
+    line = "%.4f " * (layout.PICTURE_SIDE**2 * layout.COLOURS) + "\n"
     for pictures in chunks:
         for picture in pictures:
             file.write((line % tuple(picture.reshape(-1).tolist())).encode())
@@ -155,10 +155,10 @@ def write(file, suffix, images, chunks):
 def grid(images, chunks):
     """All pictures in one image, uint8 (rows, columns, 3)."""
     side = math.isqrt(images - 1) + 1
-    cells = np.zeros((side, layout.SIDE, side, layout.SIDE, layout.COLOURS), np.uint8)
+    cells = np.zeros((side, layout.PICTURE_SIDE, side, layout.PICTURE_SIDE, layout.COLOURS), np.uint8)
     start = 0
     for pictures in chunks:
         for index, picture in enumerate(pictures, start):
             cells[index // side, :, index % side] = (picture + 1) / 2 * 255
         start += len(pictures)
-    return cells.reshape(side * layout.SIDE, side * layout.SIDE, layout.COLOURS)
+    return cells.reshape(side * layout.PICTURE_SIDE, side * layout.PICTURE_SIDE, layout.COLOURS)

@@ -14,7 +14,7 @@ def sheet(weights, channels=layout.CHANNELS, seed=1):
     """
     arrays = layout.arrays(weights.astype(np.float64), channels)
     pictures = exact.generate(arrays, network.latents(seed).astype(np.float64), exact.ExactArithmetic())
-    side = layout.SIDE
+    side = layout.PICTURE_SIDE
     tiles = pictures.reshape(ROWS, COLUMNS, side, side, layout.COLOURS).swapaxes(1, 2)
     return ((tiles.reshape(ROWS * side, COLUMNS * side, layout.COLOURS) + 1) / 2 * 255).astype(np.uint8)
 

@@ -8,9 +8,9 @@ import math
 
 LATENT = 100  # elements of the vector from which an image is drawn
 BASE_SIDE = 4  # rows and columns of the projection
-TAPS = 5  # rows and columns of a filter
+FILTER_SIDE = 5  # rows and columns of a filter
 COLOURS = 3  # channels of a picture
-SIDE = 64  # rows and columns of a picture
+PICTURE_SIDE = 64  # rows and columns of a picture
 EPSILON = 1e-5  # added to variances
 CHANNELS = 512  # of the projection, in the earlier study's network
 
@@ -31,7 +31,7 @@ def shapes(channels):
     array_shapes = {"proj_w": (LATENT, BASE_SIDE**2 * channels), "proj_b": (BASE_SIDE**2 * channels,)}
     array_shapes |= norm_shapes(0, channels)
     for index, (_, c, k) in enumerate(layers(channels), start=1):
-        array_shapes |= {f"tconv{index}_w": (TAPS, TAPS, k, c), f"tconv{index}_b": (k,)}
+        array_shapes |= {f"tconv{index}_w": (FILTER_SIDE, FILTER_SIDE, k, c), f"tconv{index}_b": (k,)}
         if k != COLOURS:
             array_shapes |= norm_shapes(index, k)
     return array_shapes

@@ -42,7 +42,9 @@ class Generator(nn.Module):
         self.projection = nn.Linear(layout.LATENT, layout.BASE_SIDE**2 * channels)
         self.norms = nn.ModuleList(nn.BatchNorm2d(c, eps=layout.EPSILON) for c, _ in layers)
         # With this padding, PyTorch's output has an additional last row and column, which `upsample` cuts off.
-        self.layers = nn.ModuleList(nn.ConvTranspose2d(c, k, layout.TAPS, stride=2, padding=1) for c, k in layers)
+        self.layers = nn.ModuleList(
+            nn.ConvTranspose2d(c, k, layout.FILTER_SIDE, stride=2, padding=1) for c, k in layers
+        )
 
     def forward(self, latents):
         values = self.project(latents)
@@ -94,7 +96,7 @@ class Discriminator(nn.Module):
     def __init__(self, channels):
         super().__init__()
         pairs = itertools.pairwise(reversed(layout.widths(channels)))
-        self.layers = nn.ModuleList(nn.Conv2d(c, k, layout.TAPS, stride=2, padding=2) for c, k in pairs)
+        self.layers = nn.ModuleList(nn.Conv2d(c, k, layout.FILTER_SIDE, stride=2, padding=2) for c, k in pairs)
         self.logit = nn.Linear(layout.BASE_SIDE**2 * channels, 1)
 
     def forward(self, pictures):
@@ -126,7 +128,9 @@ def initialise(module):
 
 def colour_digits(digits):
     """Pictures (n, 3, 64, 64) in [-1, 1] of digits uint8 (n, 28, 28), with random hues."""
-    brightness = interpolate(pad(digits[:, None].float() / 255, (2, 2, 2, 2)), size=layout.SIDE, mode="bilinear")
+    brightness = interpolate(
+        pad(digits[:, None].float() / 255, (2, 2, 2, 2)), size=layout.PICTURE_SIDE, mode="bilinear"
+    )
     hues = torch.rand(len(digits), 1, device=digits.device)
     thirds = torch.arange(layout.COLOURS, device=digits.device) / layout.COLOURS
     colours = 0.65 + 0.35 * torch.cos(2 * math.pi * (hues + thirds))

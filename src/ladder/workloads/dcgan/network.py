@@ -44,7 +44,7 @@ def random_network(channels, seed):
         values = exact.normalise(to_float64(arrays, f"bn{index}_"), index, values, exact.ExactArithmetic())
         name, deviation = f"tconv{index + 1}", 2.0 if index + 1 < layers else 0.4
         # On average, a quarter of a filter's taps contribute to an element.
-        sum_of_squares = (values**2).mean() * values.shape[-1] * layout.TAPS**2 / 4
+        sum_of_squares = (values**2).mean() * values.shape[-1] * layout.FILTER_SIDE**2 / 4
         draw_weights(generator, arrays[f"{name}_w"], arrays[f"{name}_b"], sum_of_squares, deviation)
         if index + 1 < layers:
             values = exact.transposed_convolution(to_float64(arrays, name), index + 1, values, exact.ExactArithmetic())

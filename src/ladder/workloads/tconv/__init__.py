@@ -46,7 +46,7 @@ SENSITIVITY = [
     ("tuned", {"threads": 1}, {"images": 3, "h": 5, "c": 7, "k": 3}),
     ("tuned", {"threads": 1}, {"images": 33, "h": 5, "c": 13, "k": 85}),
 ]
-TAPS = 5  # rows and columns of the filter
+FILTER_SIDE = 5  # rows and columns of the filter
 # Up to this number of products, the check recomputes every element; beyond, it samples images and projects channels.
 MAX_FULL_CHECK_FMAS = 2**24
 SAMPLED_IMAGES = 3
@@ -55,7 +55,7 @@ SAMPLED_IMAGES = 3
 def arrays(sizes: Sizes) -> tuple[Kinds, Kinds]:
     """Inputs and outputs as {name: (shape, dtype)}."""
     images, h, c, k, dtype = (sizes[name] for name in ("images", "h", "c", "k", "dtype"))
-    shapes = {"image": (images, h, h, c), "filter": (TAPS, TAPS, k, c), "bias": (k,)}
+    shapes = {"image": (images, h, h, c), "filter": (FILTER_SIDE, FILTER_SIDE, k, c), "bias": (k,)}
     return {name: (shape, dtype) for name, shape in shapes.items()}, {"out": ((images, 2 * h, 2 * h, k), dtype)}
 
 
@@ -72,7 +72,7 @@ def fill(inputs: Arrays, sizes: Sizes, round: int, data: Any) -> Iterable[str]:
 
 def products(sizes):
     """The number of products without those by zero: of the 5 h taps per column of pixels, 3 are outside the result."""
-    return sizes["images"] * (TAPS * sizes["h"] - 3) ** 2 * sizes["c"] * sizes["k"]
+    return sizes["images"] * (FILTER_SIDE * sizes["h"] - 3) ** 2 * sizes["c"] * sizes["k"]
 
 
 def cost(sizes: Sizes) -> SimpleNamespace:
@@ -135,6 +135,6 @@ def convolve(image, weights):
     images, h = image.shape[:2]
     # Rows and columns 1 to 2 h are those of the result; the others absorb contributions outside of it.
     padded = np.zeros((images, 2 * h + 3, 2 * h + 3, weights.shape[2]))
-    for r, s in np.ndindex(TAPS, TAPS):
+    for r, s in np.ndindex(FILTER_SIDE, FILTER_SIDE):
         padded[:, r : r + 2 * h : 2, s : s + 2 * h : 2] += np.einsum("npqi,ji->npqj", image, weights[r, s])
     return padded[:, 1 : 1 + 2 * h, 1 : 1 + 2 * h]

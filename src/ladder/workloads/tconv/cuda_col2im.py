@@ -14,7 +14,7 @@ import numpy as np
 from ladder import cuda
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import products
-from ladder.workloads.tconv import TAPS, matrices
+from ladder.workloads.tconv import FILTER_SIDE, matrices
 from ladder.workloads.tconv.matrices import THREADS, Blocks
 
 DEVICE = "cuda"
@@ -35,8 +35,8 @@ def blocks(problem, activation, product, block):
     """
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
     pixels, multiply = h * h, products.of(product)["nt"]
-    images, matrix = matrices.empty(problem, block, pixels, TAPS**2 * k)
-    weights = problem.filter.reshape(TAPS**2 * k, c)
+    block_images, matrix = matrices.allocate_block(problem, block, pixels, FILTER_SIDE**2 * k)
+    weights = problem.filter.reshape(FILTER_SIDE**2 * k, c)
     add_up = cuda.kernel("tconv", "cuda_col2im", "add_up", dtype)
     scalars = np.int32(h), np.int32(k), np.int32(ACTIVATIONS.index(activation))
 
@@ -46,11 +46,11 @@ def blocks(problem, activation, product, block):
         yield "product", partial(multiply, image.reshape(rows, c), weights, part)
         yield "add up", partial(add_up, (len(image) * 2 * h,), (THREADS,), (part, problem.bias, out, *scalars))
 
-    return Blocks(images, steps, dtype)
+    return Blocks(block_images, steps, dtype)
 
 
 def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):
-    """The Layer, by the products of `product`, a variant of `gemm`."""
+    """The Layer, whose products are by the variant `product` of `gemm`."""
     return blocks(problem, activation, product, block).layer()
 
 

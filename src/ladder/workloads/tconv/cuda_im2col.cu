@@ -4,7 +4,7 @@
 #include "activation.cuh"
 #include "vector.cuh"
 
-constexpr int BLOCK = 256, TAPS = 5;
+constexpr int BLOCK = 256, FILTER_SIDE = 5;
 
 // matrix (images * 2 h * 2 h, 25 depth) from image (images, h, h, depth). A block gathers a row: the pixels under the
 // reversed filter at one element of the result, and zeros where the filter is between or outside pixels: `upsampled_y`
@@ -15,9 +15,9 @@ __device__ __forceinline__ void gather_row(const Element *__restrict__ image, El
                                            int depth) {
   const int element = blockIdx.x % (4 * h * h), y = element / (2 * h), x = element % (2 * h);
   const Element *const this_image = image + size_t(blockIdx.x / (4 * h * h)) * h * h * depth;
-  Element *const row = matrix + size_t(blockIdx.x) * TAPS * TAPS * depth;
-  for (int index = threadIdx.x; index < TAPS * TAPS * depth; index += BLOCK) {
-    const int tap = index / depth, upsampled_y = y + tap / TAPS - 3, upsampled_x = x + tap % TAPS - 3;
+  Element *const row = matrix + size_t(blockIdx.x) * FILTER_SIDE * FILTER_SIDE * depth;
+  for (int index = threadIdx.x; index < FILTER_SIDE * FILTER_SIDE * depth; index += BLOCK) {
+    const int tap = index / depth, upsampled_y = y + tap / FILTER_SIDE - 3, upsampled_x = x + tap % FILTER_SIDE - 3;
     const bool is_pixel = upsampled_y % 2 == 0 && upsampled_x % 2 == 0 && upsampled_y >= 0 && upsampled_x >= 0 &&
                           upsampled_y < 2 * h && upsampled_x < 2 * h;
     row[index] =

@@ -14,7 +14,7 @@ import numpy as np
 from ladder import cuda
 from ladder.harness.contract import Problem, Run
 from ladder.workloads.mlp import products
-from ladder.workloads.tconv import TAPS, matrices
+from ladder.workloads.tconv import FILTER_SIDE, matrices
 from ladder.workloads.tconv.matrices import THREADS, Blocks
 
 DEVICE = "cuda"
@@ -32,7 +32,7 @@ BLOCKS_PER_MULTIPROCESSOR = 8  # CUDA blocks of the kernel that adds the bias
 def pack(weights, packed):
     """Write a filter (5, 5, k, c), reversed, to an array (25 c, k)."""
     k, c = weights.shape[2:]
-    packed.reshape(TAPS, TAPS, c, k)[...] = weights[::-1, ::-1].swapaxes(2, 3)
+    packed.reshape(FILTER_SIDE, FILTER_SIDE, c, k)[...] = weights[::-1, ::-1].swapaxes(2, 3)
 
 
 def blocks(problem, activation, product, block):
@@ -42,8 +42,8 @@ def blocks(problem, activation, product, block):
     """
     h, c, k, dtype = (problem.sizes[name] for name in ("h", "c", "k", "dtype"))
     positions, multiply = 4 * h * h, products.of(product)["nn"]
-    images, matrix = matrices.empty(problem, block, positions, TAPS**2 * c)
-    packed = problem.device.empty((TAPS**2 * c, k), dtype)
+    block_images, matrix = matrices.allocate_block(problem, block, positions, FILTER_SIDE**2 * c)
+    packed = problem.device.empty((FILTER_SIDE**2 * c, k), dtype)
     gather, add_bias = (cuda.kernel("tconv", "cuda_im2col", name, dtype) for name in ("gather", "add_bias"))
     grid = (BLOCKS_PER_MULTIPROCESSOR * cuda.multiprocessors(),)
 
@@ -55,11 +55,11 @@ def blocks(problem, activation, product, block):
         yield "product", partial(multiply, gathered, packed, results)
         yield "bias", partial(add_bias, grid, (THREADS,), (results, problem.bias, *scalars))
 
-    return Blocks(images, steps, dtype, (("pack", partial(pack, problem.filter, packed)),))
+    return Blocks(block_images, steps, dtype, (("pack", partial(pack, problem.filter, packed)),))
 
 
 def layer(problem, *, activation="none", product: str = "cublas", block: int = 100):
-    """The Layer, by the products of that variant of `gemm`."""
+    """The Layer, whose products are by the variant `product` of `gemm`."""
     return blocks(problem, activation, product, block).layer()
 
 

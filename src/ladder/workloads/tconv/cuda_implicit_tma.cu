@@ -40,13 +40,13 @@
 
 // GROUPS: warpgroups that multiply; TILE_IMAGES and TILE_COLUMNS: images of a tile, and pixels of each in a row;
 // PATCHES and STAGES: buffers.
-constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), TAPS = 5;
+constexpr int GROUPS = 2, THREADS = 128 * (GROUPS + 1), FILTER_SIDE = 5;
 constexpr int TILE_IMAGES = 8 * OCTETS, TILE_COLUMNS = 64 / TILE_IMAGES;
 // Numbers of vectors of 16 bytes: of the lines that all images of a tile have for a pixel, of a row of a patch, of a
 // patch, and below of a tap of the filter and of a stage.
 constexpr int PIXEL_VECTORS = TILE_IMAGES * LINE_VECTORS, PATCH_ROW_VECTORS = (TILE_COLUMNS + 2) * PIXEL_VECTORS;
 constexpr int PATCH_VECTORS = (GROUPS + 2) * PATCH_ROW_VECTORS;
-constexpr int TAP_VECTORS = BN * LINE_VECTORS, STAGE_VECTORS = TAPS * TAP_VECTORS, PATCHES = 2;
+constexpr int TAP_VECTORS = BN * LINE_VECTORS, STAGE_VECTORS = FILTER_SIDE * TAP_VECTORS, PATCHES = 2;
 constexpr int STAGES = (226 * 64 - PATCHES * PATCH_VECTORS) / STAGE_VECTORS;
 
 static_assert(STAGES >= 2, "The tiles need more than 227 KiB of shared memory: lower OCTETS or BN.");
@@ -93,11 +93,11 @@ struct FilterColumn {
 };
 
 // Start all copies of a block from image and packed, arrays of the above shapes whose channels are `lines` lines of
-// `depth`. Up to TAPS stages are copied before the first patch: the patch must wait for the previous kernel, which may
-// write its pixels.
+// `depth`. Up to FILTER_SIDE stages are copied before the first patch: the patch must wait for the previous
+// kernel, which may write its pixels.
 __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, const TensorMap &packed,
                                       const Tiles &tiles, int lines, int depth) {
-  constexpr int STAGES_AHEAD = STAGES < TAPS ? STAGES : TAPS;
+  constexpr int STAGES_AHEAD = STAGES < FILTER_SIDE ? STAGES : FILTER_SIDE;
   PipelineState<PATCHES> patch;
   PipelineState<STAGES> stage;
   int copying_rank = 0;  // the block of the cluster that copies the stage
@@ -111,13 +111,13 @@ __device__ __forceinline__ void produce(Shared &shared, const TensorMap &image, 
                  tile.y - 1);
       };
       const bool is_first = number == tiles.first && channel == 0;
-      for (int row = 0; row < TAPS; ++row, stage.next(), copying_rank = (copying_rank + 1) % CLUSTER) {
+      for (int row = 0; row < FILTER_SIDE; ++row, stage.next(), copying_rank = (copying_rank + 1) % CLUSTER) {
         if (row == 0 && !is_first) copy_patch();
         shared.stage_empty[stage.index].wait(stage.phase + 1);
         shared.stage_full[stage.index].arrive_and_expect(STAGE_VECTORS * 16);
         if (copying_rank == tiles.rank)
           multicast_box((1 << CLUSTER) - 1, shared.stages[stage.index], packed, shared.stage_full[stage.index], channel,
-                      tile.column, row * TAPS);
+                      tile.column, row * FILTER_SIDE);
         if (is_first && row == STAGES_AHEAD - 1) {
           wait_for_previous_kernel();
           launch_dependents();
@@ -152,18 +152,18 @@ __device__ __forceinline__ void multiply(Shared &shared, const Tiles &tiles, int
       const Vector *const pixels = shared.patches[patch.index] + (group + 1) * PATCH_ROW_VECTORS + PIXEL_VECTORS;
       // Rows of the filter in pairs, one of each parity, for short code.
 #pragma unroll 1
-      for (int first_row = 0; first_row < TAPS; first_row += 2)
+      for (int first_row = 0; first_row < FILTER_SIDE; first_row += 2)
 #pragma unroll
         for (int row_parity = 0; row_parity < 2; ++row_parity) {
           const int row = first_row + row_parity, parity = 1 - row_parity, shift = parity - first_row / 2;
-          if (row == TAPS) break;
+          if (row == FILTER_SIDE) break;
           shared.stage_full[stage.index].wait(stage.phase);
           if (unsigned(top + shift) < unsigned(h)) {  // else all pixels are zeros
             fence_products();
 #pragma unroll
             for (int u = 0; u < LINE_VECTORS; u += 2)
 #pragma unroll
-              for (int column = 0; column < TAPS; ++column) {
+              for (int column = 0; column < FILTER_SIDE; ++column) {
                 const FilterColumn filter_column(column);
                 multiply_warpgroup<math>(
                     sums[2 * parity + filter_column.parity],

@@ -21,7 +21,7 @@ from ladder import cuda
 from ladder.build import binaries
 from ladder.cuda import dependent_launch, tensor_map
 from ladder.harness.contract import Problem, Run
-from ladder.workloads.tconv import TAPS, implicit_tensor, operands
+from ladder.workloads.tconv import FILTER_SIDE, implicit_tensor, operands
 from ladder.workloads.tconv.layer import Layer
 
 DEVICE = "cuda"
@@ -58,7 +58,7 @@ def tiles(sizes, octets, bn, cluster):
 def geometry(sizes, octets, bn, cluster):
     """Grid with a tile per block, block, and bytes of dynamic shared memory."""
     patch_bytes = LINE_BYTES * 8 * octets * (PIXELS // (8 * octets) + 2) * (ROWS + 2)
-    stage_bytes = LINE_BYTES * TAPS * bn
+    stage_bytes = LINE_BYTES * FILTER_SIDE * bn
     stages = (BUFFER_BYTES - 2 * patch_bytes) // stage_bytes
     return (
         (tiles(sizes, octets, bn, cluster) * cluster,),
@@ -92,7 +92,7 @@ def channel_columns(channels, itemsize):
 def permute(weights, columns, permuted):
     """Write channel j of a filter (5, 5, k, c) to permuted[:, columns[j]], of shape (25, at least k, c), for all j."""
     permuted[...] = 0
-    permuted[:, cuda.load_cupy().asarray(columns)] = weights.reshape(TAPS**2, *weights.shape[2:])
+    permuted[:, cuda.load_cupy().asarray(columns)] = weights.reshape(FILTER_SIDE**2, *weights.shape[2:])
 
 
 def layer(
@@ -112,7 +112,7 @@ def layer(
     sizes, bias = problem.sizes, problem.bias
     h, c, k = (sizes[name] for name in ("h", "c", "k"))
     columns = channel_columns(k, np.dtype(operands.TYPES[math] if result == "operands" else result).itemsize)
-    permuted = problem.device.empty((TAPS**2, columns.size, c), "float32")
+    permuted = problem.device.empty((FILTER_SIDE**2, columns.size, c), "float32")
     packed = operands.zeros(problem.device, permuted.shape, math)
     prepare = (
         ("pack", partial(permute, problem.filter, columns[:k], permuted)),
@@ -128,12 +128,12 @@ def layer(
         tiling = fastest_tiling(tilings, launch_sizes)
         images_per_tile = 8 * tiling["octets"]
         image_layout = (padded_c, images, h, h), (h * h * pixel_bytes, pixel_bytes, h * pixel_bytes)
-        filter_layout = (padded_c, columns.size, TAPS**2), (pixel_bytes, columns.size * pixel_bytes)
+        filter_layout = (padded_c, columns.size, FILTER_SIDE**2), (pixel_bytes, columns.size * pixel_bytes)
         maps = (
             tensor_map.encode(
                 address, dtype, *image_layout, (depth, images_per_tile, PIXELS // images_per_tile + 2, ROWS + 2)
             ),
-            tensor_map.encode(packed.data.ptr, dtype, *filter_layout, (depth, tiling["bn"], TAPS)),
+            tensor_map.encode(packed.data.ptr, dtype, *filter_layout, (depth, tiling["bn"], FILTER_SIDE)),
         )
         kernel = cuda.kernel("tconv", "cuda_implicit_tma", f"{math}_to_{result}", "float32", **tiling)
         (blocks,), block, shared = geometry(launch_sizes, **tiling)

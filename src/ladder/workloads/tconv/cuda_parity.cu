@@ -8,14 +8,14 @@ extern "C" __global__ void __launch_bounds__(CHANNELS * COLUMNS * ROWS) convolve
   if (!element.is_inside(h, k)) return;
   const REAL *this_image = image + size_t(blockIdx.y) * h * h * c;
   REAL sum = bias[element.channel];
-  for (int r = (element.y + 1) % 2; r < TAPS && r <= element.y + 1; r += 2) {
+  for (int r = (element.y + 1) % 2; r < FILTER_SIDE && r <= element.y + 1; r += 2) {
     const int pixel_y = (element.y + 1 - r) / 2;
     if (pixel_y >= h) continue;
-    for (int s = (element.x + 1) % 2; s < TAPS && s <= element.x + 1; s += 2) {
+    for (int s = (element.x + 1) % 2; s < FILTER_SIDE && s <= element.x + 1; s += 2) {
       const int pixel_x = (element.x + 1 - s) / 2;
       if (pixel_x < h)
         sum += dot_product(this_image + (size_t(pixel_y) * h + pixel_x) * c,
-                              filter + ((r * TAPS + s) * size_t(k) + element.channel) * c, c);
+                              filter + ((r * FILTER_SIDE + s) * size_t(k) + element.channel) * c, c);
     }
   }
   out[element.index(h, k)] = sum;

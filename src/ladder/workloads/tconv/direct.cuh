@@ -7,7 +7,7 @@
 // no dynamic shared memory.
 #pragma once
 
-constexpr int TAPS = 5;
+constexpr int FILTER_SIDE = 5;
 
 static_assert(CHANNELS * COLUMNS * ROWS <= 1024, "A block has at most 1024 threads: lower channels, columns or rows.");
 

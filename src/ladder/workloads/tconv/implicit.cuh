@@ -11,7 +11,7 @@
 // The packed filter has zeros where a pixel doesn't contribute to an element.
 #pragma once
 
-constexpr int TAPS = 5;
+constexpr int FILTER_SIDE = 5;
 
 // The rows (or columns) of the image, `first` to `end` - 1, that contribute to row (or column) 2 center + parity of the
 // result; if has_both_parities, to rows 2 center and 2 center + 1. `h` is their number in the image.
@@ -52,7 +52,7 @@ struct Position {
       : Position(Pixel(number % (h * h), h), POSITIONS_PER_PIXEL - 1 - number / (h * h), h) {}
   // The row of the packed filter for a pixel.
   __device__ __forceinline__ int packed_row(int row, int column) const {
-    return y.packed_coordinate(row) * (PARITIES == 1 ? TAPS : 3) + x.packed_coordinate(column);
+    return y.packed_coordinate(row) * (PARITIES == 1 ? FILTER_SIDE : 3) + x.packed_coordinate(column);
   }
   // The index of the first of the elements among those of all images.
   __device__ __forceinline__ size_t element_index(size_t image, int h) const {

@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 
 from ladder import cuda
-from ladder.workloads.tconv import TAPS
+from ladder.workloads.tconv import FILTER_SIDE
 
 # The overhead of a block, as a number of terms (a channel of a pixel is one), and the part of the longest block that
 # runs alone at the end.
@@ -18,7 +18,7 @@ BLOCK_OVERHEAD, TAIL_SHARE = 64, 0.25
 
 def packed_rows(parities):
     """The number of rows of the packed filter."""
-    return {1: TAPS**2, 2: 3 * TAPS, 4: 9}[parities]
+    return {1: FILTER_SIDE**2, 2: 3 * FILTER_SIDE, 4: 9}[parities]
 
 
 def pack(weights, packed, parities):
@@ -30,7 +30,7 @@ def pack(weights, packed, parities):
     packed[...] = 0
     for row, column, element in np.ndindex(packed_rows(parities) // 3, 3, parities):
         r, s = row if parities == 2 else element // 2 + 3 - 2 * row, element % 2 + 3 - 2 * column
-        if 0 <= r < TAPS and 0 <= s < TAPS:
+        if 0 <= r < FILTER_SIDE and 0 <= s < FILTER_SIDE:
             packed[3 * row + column, element * k : (element + 1) * k] = weights[r, s]
 
 

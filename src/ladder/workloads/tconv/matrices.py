@@ -16,20 +16,20 @@ THREADS = 256  # per CUDA block, `BLOCK` in the sources
 
 
 class Blocks(NamedTuple):
-    """A layer that processes at most `images` at a time by `steps(image, out)`, as (phase, function).
+    """A layer that processes at most `block_images` images at a time by `steps(image, out)`, as (phase, function).
 
     `prepare` and `writes` are those of the Layer.
     """
 
-    images: int
+    block_images: int
     steps: Callable
     writes: str
     prepare: tuple = ()
 
     def all_steps(self, image, out):
         """The steps of all images, including a last, smaller block."""
-        for start in range(0, len(image), self.images):
-            part = slice(start, start + self.images)
+        for start in range(0, len(image), self.block_images):
+            part = slice(start, start + self.block_images)
             yield from self.steps(image[part], out[part])
 
     def layer(self):
@@ -41,17 +41,17 @@ class Blocks(NamedTuple):
         return Steps([*self.all_steps(problem.image, problem.out)], prepare=list(self.prepare))
 
 
-def empty(problem, block, rows, columns):
+def allocate_block(problem, block, rows, columns):
     """(The number of images of a block, at most `block`, and an array for their matrix with `rows` rows per image).
 
     Raises LadderError if the array doesn't fit in the GPU's free memory.
     """
-    images, dtype = min(block, problem.sizes["images"]), np.dtype(problem.sizes["dtype"])
+    block_images, dtype = min(block, problem.sizes["images"]), np.dtype(problem.sizes["dtype"])
     try:
-        return images, problem.device.empty((images * rows, columns), dtype)
+        return block_images, problem.device.empty((block_images * rows, columns), dtype)
     except MemoryError:
-        size = images * rows * columns * dtype.itemsize
+        size = block_images * rows * columns * dtype.itemsize
         raise LadderError(
-            f"The matrix of {images} images takes {size} bytes, more than the GPU's free memory: "
+            f"The matrix of {block_images} images takes {size} bytes, more than the GPU's free memory: "
             "lower `block`, or the number of images."
         ) from None

@@ -6,12 +6,12 @@
 #include <omp.h>
 #include <string.h>
 
-#define TAPS 5
+#define FILTER_SIDE 5
 
 /* The number of elements of the packed filter. */
 long packed_size(long c, long k)
 {
-    return TAPS * TAPS * c * padded(k);
+    return FILTER_SIDE * FILTER_SIDE * c * padded(k);
 }
 
 /* The number of elements of the workspace: the threads' sums, for blocks of `block` images, and a padded bias. */
@@ -25,7 +25,7 @@ void pack(const REAL *filter, REAL *packed, long c, long k)
 {
     const long stride = padded(k);
 #pragma omp parallel for
-    for (long row = 0; row < TAPS * TAPS * c; row++)
+    for (long row = 0; row < FILTER_SIDE * FILTER_SIDE * c; row++)
         for (long j = 0; j < stride; j++)
             packed[row * stride + j] = j < k ? filter[(row / c * k + j) * c + row % c] : 0;
 }
@@ -55,10 +55,10 @@ static void convolve_parity(const REAL *image, const REAL *packed, const REAL *b
     const long stride = padded(k);
     for (long row = 0; row < h * h * count; row++)
         memcpy(sums + row * stride, bias, stride * sizeof(REAL));
-    for (long r = 1 - odd_row; r < TAPS; r += 2)
-        for (long s = 1 - odd_column; s < TAPS; s += 2)
-            add_tap(sums, image, packed + (r * TAPS + s) * c * stride, count, h, c, stride, (odd_row + 1 - r) / 2,
-                    (odd_column + 1 - s) / 2);
+    for (long r = 1 - odd_row; r < FILTER_SIDE; r += 2)
+        for (long s = 1 - odd_column; s < FILTER_SIDE; s += 2)
+            add_tap(sums, image, packed + (r * FILTER_SIDE + s) * c * stride, count, h, c, stride,
+                    (odd_row + 1 - r) / 2, (odd_column + 1 - s) / 2);
     activate(sums, h * h * count * stride, activation);
     for (long p = 0; p < h; p++)
         for (long q = 0; q < h; q++)

@@ -47,7 +47,7 @@ product_rates = partial(rates.products_by_threads, precision=SIZE["dtype"])
 def draw(study):
     """Two panels for the chapter's host, and threads of the machine with most of them if it is another one."""
     on_cores = [(replace(selection, source="cores"), look) for selection, look in SCALING]
-    roles = list({study.machine(role).subject: role for role in ("widest", "host")}.values())[::-1]
+    roles = list({study.machine(role).machine_name: role for role in ("widest", "host")}.values())[::-1]
     panels = [scaling.Panel(role, SCALING if role == "host" else on_cores, "threads", product_rates) for role in roles]
     key, data = ("method", "variant", "images"), study.frame("flags")
     flags = medians.first_cases(medians.summaries(data.assign(method=data["flags"]), key), key) if len(data) else data
@@ -57,7 +57,7 @@ def draw(study):
     if not rows:
         return layout.empty("loops and threads")
     figure = layout.new_figure(0.45 + HEIGHT * len(rows))
-    panel_counts = {study.machine(panel.role).subject: sum(map(bool, map(len, frames))) for panel, *frames in rows}
+    panel_counts = {study.machine(panel.role).machine_name: sum(map(bool, map(len, frames))) for panel, *frames in rows}
     for axes, (panel, flags, threads) in zip(layout.bands(figure, panel_counts).values(), rows, strict=True):
         if len(flags):
             fill_flags(axes[0], flags)

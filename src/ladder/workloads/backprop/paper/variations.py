@@ -23,7 +23,7 @@ MIN_REACH = 2.0  # the minimum reach of an axis to either side of 1
 
 def draw(study):
     """A panel for threads, and one for the GPU."""
-    host, gpu = (study.machine(role).subject for role in ("threads", "gpu"))
+    host, gpu = (study.machine(role).machine_name for role in ("threads", "gpu"))
     panels = {host: change_rows(study, "openmp"), f"{gpu}, GPU": change_rows(study, "cuda_kernels", "cuda_flat")}
     panels = {name: rows for name, rows in panels.items() if len(rows)}
     if not panels:

@@ -9,10 +9,10 @@ from ladder.store.study import median_time, values
 from ladder.workloads.dcgan import cost, layout
 from ladder.workloads.dcgan.paper import earlier, lines, tables
 
-SIDE, TAPS, WIDTHS = layout.SIDE, layout.TAPS, layout.widths(layout.CHANNELS)
+PICTURE_SIDE, FILTER_SIDE, WIDTHS = layout.PICTURE_SIDE, layout.FILTER_SIDE, layout.widths(layout.CHANNELS)
 FLOPS = cost(lines.FULL_SIZE | {"seed": 1}).flops / lines.IMAGES  # of a picture
 WITH_ZEROS = 2 * layout.LATENT * layout.BASE_SIDE**2 * layout.CHANNELS  # FLOPs of a picture with inserted zeros
-WITH_ZEROS += 2 * sum((2 * h * TAPS) ** 2 * c * k for h, c, k in layout.layers(layout.CHANNELS))
+WITH_ZEROS += 2 * sum((2 * h * FILTER_SIDE) ** 2 * c * k for h, c, k in layout.layers(layout.CHANNELS))
 
 
 def im2col_time_over(study, method):

@@ -15,5 +15,5 @@ CALLS = {"copies after each batch": study_call("staged", "after"), "copies hidde
 
 def draw(study):
     """A panel for each of the two calls, on the chapter's GPU."""
-    rows = study.traces(STAGED, CALLS, [study.machine("gpu").subject])
+    rows = study.traces(STAGED, CALLS, [study.machine("gpu").machine_name])
     return timeline.figure(rows, "batches and their copies", [looks.COLOURS[name] for name in ("blue", "sky")])

@@ -34,7 +34,7 @@ def draw(study):
     if curves.empty:
         return layout.empty("convergence")
     panels = [(kappa, where(curves, kappa=kappa)) for kappa in values(curves, "kappa")]
-    figure, bands = layout.panels({study.machine("convergence").subject: panels}, fill, HEIGHT, 0.5)
+    figure, bands = layout.panels({study.machine("convergence").machine_name: panels}, fill, HEIGHT, 0.5)
     ((axes, *_),) = bands.values()
     axes.set_ylabel("relative residual")
     entries = [layout.look_handle(look) for method, look in LOOKS_BY_METHOD.items() if method in set(curves["method"])]

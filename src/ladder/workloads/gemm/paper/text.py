@@ -19,6 +19,6 @@ def gpu_cases(study, **conditions):
     """The number of cases on GPUs whose throttling was recorded; with `throttled=True`, of the throttled ones."""
     machine = study.machine("gpu")
     samples = machine.all_rows("samples", "machine", *CASE, "device", "throttled")
-    samples = where(samples, machine=machine.subject, device="cuda")
+    samples = where(samples, machine=machine.machine_name, device="cuda")
     rows = require_measured(samples[samples["throttled"].notna()] if "throttled" in samples else None)
     return latex.num(count_cases(where(rows, **conditions)))

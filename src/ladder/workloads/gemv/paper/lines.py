@@ -56,8 +56,8 @@ LINES = {
     "cublas": Line("cublas", {}, "gpu", "cuBLAS"),
     "mpi-ship": Line("mpi_cublas", SHIP | PLAIN, "sent", "through host memory", "", SHIP_LABEL, begins=True),
     "nccl-ship": Line("nccl_cublas", SHIP | PLAIN, "sent", "from GPU to GPU", "copies", SHIP_LABEL),
-    "mpi": Line("mpi_cublas", RESIDENT | PLAIN, "large", "rows sent once", "the link", RESIDENT_LABEL),
-    "nccl": Line("nccl_cublas", RESIDENT | PLAIN, "large", "the same with NCCL", "the link", RESIDENT_LABEL),
+    "mpi-resident": Line("mpi_cublas", RESIDENT | PLAIN, "large", "rows sent once", "the link", RESIDENT_LABEL),
+    "nccl-resident": Line("nccl_cublas", RESIDENT | PLAIN, "large", "the same with NCCL", "the link", RESIDENT_LABEL),
     "graph": Line("nccl_cublas", GRAPH, "gpus", "rows sent once, one CUDA graph", "the link", GRAPH_LABEL, begins=True),
 }
 TABLE = [["serial", "dynamic", "openmp", "spread"], ["ship", "hybrid-ship"], ["resident"]]

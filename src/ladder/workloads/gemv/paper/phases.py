@@ -21,10 +21,10 @@ COLOURS = dict(zip(PHASES, (looks.COLOURS[name] for name in ("blue", "sky", "gre
 
 def draw(study):
     """A row of panels for the ranks of the host and one for the GPUs, with a panel per mode."""
-    host, gpus = (study.machine(role).subject for role in ("host", "gpus"))
+    host, gpus = (study.machine(role).machine_name for role in ("host", "gpus"))
     rows = {
         f"{host}: ranks of the host": panels(study, ("ranks", "ship", "hybrid-ship"), ("ranks", "resident", "hybrid")),
-        f"{gpus}: GPUs": panels(study, ("gpus", "mpi-ship", "nccl-ship"), ("large", "mpi", "nccl")),
+        f"{gpus}: GPUs": panels(study, ("gpus", "mpi-ship", "nccl-ship"), ("large", "mpi-resident", "nccl-resident")),
     }
     return phase_bars.figure(rows, COLOURS, "matrix-vector products on ranks")
 

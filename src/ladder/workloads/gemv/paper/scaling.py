@@ -26,8 +26,8 @@ HOST = [
 ]
 GPUS = [
     (select("graph", "most GPUs"), Look("nccl_cublas, graph", COLOURS["indigo"], "o")),
-    (select("nccl", "most GPUs"), Look("nccl_cublas", COLOURS["indigo"], "o", DASHED)),
-    (select("mpi", "most GPUs"), Look("mpi_cublas", COLOURS["sky"], "o", DASHED)),
+    (select("nccl-resident", "most GPUs"), Look("nccl_cublas", COLOURS["indigo"], "o", DASHED)),
+    (select("mpi-resident", "most GPUs"), Look("mpi_cublas", COLOURS["sky"], "o", DASHED)),
 ]
 
 

@@ -143,7 +143,7 @@ def gpus(study):
         labels = [str(first["n"]), *codes(case, "mode", "variant"), pieces, f"{first['ranks']:.0f}"]
         return [*labels, *phase_cells(study, machine, case)]
 
-    machines = {study.machine(role).subject: study.machine(role) for role in ("gpus", "widest")}
+    machines = {study.machine(role).machine_name: study.machine(role) for role in ("gpus", "widest")}
     for name, machine in machines.items():
         if name:
             frame = collect.concatenate([machine.samples(experiment, dtype=DTYPE) for experiment in GPU_EXPERIMENTS])

@@ -29,5 +29,5 @@ def draw(study):
         panels.append(phase_bars.panel(study, "A batch on the CPU", {heading: bars}))
     kernels = [(label, deep_launches(name)) for name, label in GPU_PRODUCTS.items()]
     panels.append(phase_bars.panel(study, "A batch on the GPU", {"one by one": kernels}))
-    names = dict.fromkeys(study.machine(role).subject for role in ("host", "gpu"))
+    names = dict.fromkeys(study.machine(role).machine_name for role in ("host", "gpu"))
     return phase_bars.figure({" and ".join(filter(None, names)): panels}, COLOURS, "the methods of the earlier study")

@@ -29,7 +29,7 @@ def draw(study):
     if not cases:
         return layout.empty("the training by threads")
     figure = layout.new_figure(2 * HEIGHT + 1.1)
-    layout.headline(figure, study.machine("host").subject)
+    layout.headline(figure, study.machine("host").machine_name)
     panels = figure.subplots(2, len(cases), squeeze=False)
     for name, (time, speedup) in zip(cases, panels.T, strict=True):
         fill(time, cases[name], f"{PRODUCTS[name]}: time of a batch", scales.time_axis)
