@@ -23,7 +23,10 @@ SIZES = {"form": "nn", "m": 17, "n": 5, "k": 3}
 
 
 def records(folder):
-    """{job's number: record}; there is one job for each, and the records are whole."""
+    """{job's number: record}; there is one job for each, and the records are whole.
+
+    Of a process, `threads` has all that was read back: also its node, its affinity, its GPU, and its ranks with theirs.
+    """
     documents = [record.read(path) for path in sorted((folder / "results/records").rglob("*.json"))]
     by_job = {int(document["slurm"]["SLURM_JOB_ID"]): document for document in documents}
     assert len(by_job) == len(documents)
@@ -57,7 +60,7 @@ def running_job(words):
 def add_waiting_cases(study, *seconds):
     """Add two cases of a product that doesn't wait (k = 1 and 9), and one for each of these numbers of seconds.
 
-    The latter wait for as long, at most until `end_waiting`.
+    The latter wait for as long, or until `end_waiting` if that is earlier.
     """
     study.add("quick", {"blas": {"threads": 1}})
     return study.add("slow", {"waiting": {"seconds": list(seconds), "threads": 1}}, sizes=SIZES)

@@ -120,9 +120,9 @@ def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
 def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
     rng = np.random.default_rng(1)
     true_median = np.median(simulate(rng, 4000, **NOISE[kind]))
-    cases = [summary(times) for _ in range(500) for times in simulate(rng, count, **NOISE[kind])]
+    summaries = [summary(times) for _ in range(500) for times in simulate(rng, count, **NOISE[kind])]
     level = 0.93 if kind == "modes" and count < 6 else 0.95  # t is only approximate for two groups
-    coverage = np.mean([case.low <= true_median <= case.high for case in cases])
+    coverage = np.mean([result.low <= true_median <= result.high for result in summaries])
     assert coverage >= level - 3 * np.sqrt(level * (1 - level) / 1000)
 
 
@@ -134,15 +134,15 @@ def test_pooled_samples_would_not_cover():
 
 
 def test_summary_of_uneven_processes():
-    case = summary([[1.0] * 17, [1.2], [1.1] * 65])
-    assert (case.median, case.n, case.processes) == (1.1, 83, 3)
-    assert case.low < 1.0 < 1.2 < case.high
-    assert case.relative_half_width == pytest.approx(max(case.high - 1.1, 1.1 - case.low) / 1.1)
+    result = summary([[1.0] * 17, [1.2], [1.1] * 65])
+    assert (result.median, result.n, result.processes) == (1.1, 83, 3)
+    assert result.low < 1.0 < 1.2 < result.high
+    assert result.relative_half_width == pytest.approx(max(result.high - 1.1, 1.1 - result.low) / 1.1)
 
 
 def test_one_process_has_an_infinite_interval():
-    case = summary([[1.0, 1.01, 0.99] * 10])
-    assert (case.median, case.low, case.high, case.relative_half_width) == (1.0, 0.0, np.inf, np.inf)
+    result = summary([[1.0, 1.01, 0.99] * 10])
+    assert (result.median, result.low, result.high, result.relative_half_width) == (1.0, 0.0, np.inf, np.inf)
     assert not have_converged([[1.0] * 100], target=0.5)
 
 
@@ -343,8 +343,8 @@ def test_one_process_decides_nothing(paired):
 
 @pytest.mark.filterwarnings("error")
 def test_extreme_spread_is_wide_and_not_a_warning():
-    case = summary([[1e-300] * 10, [1e300] * 10])
-    assert (case.low, case.high) == (0.0, np.inf)
+    result = summary([[1e-300] * 10, [1e300] * 10])
+    assert (result.low, result.high) == (0.0, np.inf)
     assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).outcome == UNDECIDED
 
 

@@ -18,6 +18,7 @@ from ladder.records.case import Case
 from ladder.statistics.verdicts import Verdict
 
 BENCHMARKS = ROOT / "benchmarks"
+SHAPES_PER_SEED = 24  # the default of --count of shapes.py
 # The experiments on random shapes, with the dtype of each.
 DTYPES_OF_EXPERIMENTS = {
     "gemm_shapes_float64": "float64",
@@ -40,12 +41,12 @@ def load_script(monkeypatch):
     return load
 
 
-def verdict(word, detectable=0.02):
-    return Verdict(word, 1.0, 0.9, 1.1, detectable)
+def verdict(outcome, detectable=0.02):
+    return Verdict(outcome, 1.0, 0.9, 1.1, detectable)
 
 
 @pytest.mark.parametrize(
-    ("word", "detectable", "expected"),
+    ("outcome", "detectable", "expected"),
     [
         ("slower", 0.2, "found"),
         ("undecided", 0.051, "undecidable"),
@@ -53,18 +54,18 @@ def verdict(word, detectable=0.02):
         ("faster", 0.2, "called faster"),
     ],
 )
-def test_the_outcome_of_a_planted_slowdown_is_a_word(load_script, word, detectable, expected):
-    assert load_script("aa").detection(verdict(word, detectable)) == expected
+def test_a_verdict_says_whether_a_planted_slowdown_was_found(load_script, outcome, detectable, expected):
+    assert load_script("aa").detection(verdict(outcome, detectable)) == expected
 
 
 @pytest.mark.parametrize(("false_verdicts", "status"), [(0, 0), (5, 0), (6, 1), (100, 1)])
-def test_more_than_five_false_words_in_a_hundred_are_a_failure(
+def test_more_than_five_false_verdicts_in_a_hundred_are_a_failure(
     load_script, monkeypatch, capsys, false_verdicts, status
 ):
     aa = load_script("aa")
-    words = ["slower"] * false_verdicts + ["undecided"] * (100 - false_verdicts)
+    outcomes = ["slower"] * false_verdicts + ["undecided"] * (100 - false_verdicts)
     monkeypatch.setattr(
-        aa, "compare_repeatedly", lambda a, b, count, **rule: map(verdict, words if a == b else ["slower"])
+        aa, "compare_repeatedly", lambda a, b, count, **rule: map(verdict, outcomes if a == b else ["slower"])
     )
     monkeypatch.setattr("sys.argv", ["aa.py"])
     with pytest.raises(SystemExit) as end:
@@ -110,7 +111,7 @@ def test_without_a_gpu_there_is_an_error(name, arguments, tmp_path):
 
 
 @pytest.mark.parametrize(("alone_us", "status"), [(5.4, 0), (5.6, 1), (4.6, 0), (4.4, 1)])
-def test_a_launch_that_costs_more_than_a_tenth_is_a_failure(load_script, monkeypatch, capsys, alone_us, status):
+def test_a_launch_over_a_tenth_slower_or_faster_alone_is_a_failure(load_script, monkeypatch, capsys, alone_us, status):
     launch = load_script("launch")
     monkeypatch.setattr(devices.load("cuda"), "lease", lambda: nullcontext({}))
     monkeypatch.setattr(launch, "product_times", lambda: (alone_us * 1e-6, 5e-6))
@@ -140,9 +141,9 @@ def test_the_pipelines_cost_is_measured(load_script, monkeypatch, capsys):
     output = capsys.readouterr().out
     assert "planning 17 cases" in output
     seconds = [float(line.split(":")[1].split("s")[0]) for line in output.splitlines()[1:]]
-    job, measuring, workers, startup, overhead = seconds
-    assert overhead == pytest.approx(workers + startup, abs=0.02)
-    assert job == pytest.approx(measuring + overhead, abs=0.02)
+    job, measurement, worker_starts, pipeline, total_overhead = seconds
+    assert total_overhead == pytest.approx(worker_starts + pipeline, abs=0.02)
+    assert job == pytest.approx(measurement + total_overhead, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -150,9 +151,9 @@ def test_the_pipelines_cost_is_measured(load_script, monkeypatch, capsys):
 )
 def test_shapes_are_those_of_the_seed_and_within_the_limits(load_script, workload, device):
     shapes = load_script("shapes")
-    all_sizes = shapes.draw_shapes(workload, device, 3, 24)
-    assert all_sizes == shapes.draw_shapes(workload, device, 3, 24)
-    assert all_sizes != shapes.draw_shapes(workload, device, 4, 24)
+    all_sizes = shapes.draw_shapes(workload, device, 3, SHAPES_PER_SEED)
+    assert all_sizes == shapes.draw_shapes(workload, device, 3, SHAPES_PER_SEED)
+    assert all_sizes != shapes.draw_shapes(workload, device, 4, SHAPES_PER_SEED)
     classes = {(sizes.get("form"), sizes["dtype"]) for sizes in all_sizes}
     assert len(classes) == len(shapes.FORMS[workload]) * 2
     for sizes in all_sizes:
@@ -195,10 +196,10 @@ def test_configured_shapes_are_those_of_the_seeds(load_script, monkeypatch, caps
     monkeypatch.setattr("sys.argv", ["shapes.py", "--device", "cuda", "--sizes", "--seed", *seeds])
     load_script("shapes").main()
     all_sizes = yaml.safe_load(capsys.readouterr().out)
-    for file, count in ((ROOT / "config/shapes.yaml", len(seeds)), (ROOT / "config/config.yaml", 1)):
+    for file, seed_count in ((ROOT / "config/shapes.yaml", len(seeds)), (ROOT / "config/config.yaml", 1)):
         experiments = yaml.safe_load(file.read_text(encoding="utf-8"))["experiments"]
         for name, dtype in DTYPES_OF_EXPERIMENTS.items():
-            sizes = [sizes for sizes in all_sizes[: 24 * count] if sizes["dtype"] == dtype]
+            sizes = [sizes for sizes in all_sizes[: SHAPES_PER_SEED * seed_count] if sizes["dtype"] == dtype]
             assert experiments[name]["sizes"] == sizes
 
 

@@ -20,7 +20,8 @@ HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 class RankingProgress(Progress):
     """The progress of a ranking: a line on each case after its first process, then the precision so far.
 
-    `rate_of(case, cost, seconds)` returns a case's rate, its unit, and its share of the machine's ceiling or None.
+    `rate_of(case, cost, seconds)` returns the rate of a case that takes `seconds`, its unit, and its share of the
+    machine's ceiling or None. `cost` has the `flops`, `bytes` and `precision` of a run, as `cost` of the workload.
     """
 
     def __init__(self, rate_of, stream=None):
@@ -80,7 +81,7 @@ def table(ranking, rate_of):
     lines = list(terminal.table(*terminal.drop_empty_columns(header, rows)))
     if has_baseline:
         lines.append(f"Ratios are times divided by that of {ranking.labels[ranking.baseline]}.")
-        lines.append("A ratio is the median over all pairs of processes, not the quotient of the medians above.")
+        lines.append("A ratio comes from all pairs of processes; it isn't the quotient of the medians above.")
     return lines
 
 
@@ -134,10 +135,10 @@ def document(ranking, rate_of):
     }
 
 
-def session_document(ranking, rate_of, was_interrupted, sweep=None):
-    """A ranking, and the one of the sweep before it, as JSON with the machine's description."""
+def session_document(ranking, rate_of, was_interrupted, sweep_ranking=None):
+    """A ranking, and the one of the sweep before it or None, as JSON with the machine's description."""
     return document(ranking, rate_of) | {
-        "sweep": sweep and document(sweep, rate_of),
+        "sweep": sweep_ranking and document(sweep_ranking, rate_of),
         "interrupted": was_interrupted,
         "description": description.describe(),
         "source": revision.of_files([path for case in ranking.measured for path in sources.code_paths(case)]),

@@ -121,7 +121,8 @@ def detectable_half_widths(level: float) -> float:
 def shift_between(a: np.ndarray, b: np.ndarray, level: float) -> tuple[float, float, float]:
     """Shift from b to a: (median, low, high) of all differences, where the interval inverts the rank-sum test.
 
-    J. Hodges and E. Lehmann, Annals of Mathematical Statistics 34, 1963. With too few values, Welch's interval.
+    J. Hodges and E. Lehmann, Annals of Mathematical Statistics 34, 1963. With too few values, the difference of the
+    means and its interval, by `welch`.
     """
     k = shift_rank(a.size, b.size, level)
     return between_ranks(np.subtract.outer(a, b).ravel(), k) if k else welch(a, b, level)

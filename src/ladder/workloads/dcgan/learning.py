@@ -108,8 +108,8 @@ class Discriminator(nn.Module):
 
 def upsample(layer, values):
     """ReLU and a transposed convolution, which doubles rows and columns."""
-    rows = 2 * values.shape[-1]
-    return layer(values.relu())[:, :, :rows, :rows]
+    side = 2 * values.shape[-1]
+    return layer(values.relu())[:, :, :side, :side]
 
 
 def round_bits(values):

@@ -54,8 +54,8 @@ class Generator:
         """A transposed convolution; with `turned`, of rotated values by rotated filters."""
         if self.turned:
             return conv_transpose2d(values, weights, bias, stride=2, padding=2, output_padding=1)
-        rows = 2 * values.shape[-1]
-        return conv_transpose2d(values, weights, bias, stride=2, padding=1)[:, :, :rows, :rows]
+        side = 2 * values.shape[-1]
+        return conv_transpose2d(values, weights, bias, stride=2, padding=1)[:, :, :side, :side]
 
 
 def draw_function(generator, latents, batch, compiled):

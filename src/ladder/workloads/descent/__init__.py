@@ -34,7 +34,7 @@ RUNGS = {
     "openmp": "loops in Numba, on OpenMP threads",
     "blas": "products by SciPy's BLAS, which reads all of A or one triangle of it",
     "cuda_version1": "a block per row of a small matrix, a kernel per operation, the step length computed by the host",
-    "cuda_version2": "a thread per element at any n, by a linear index; in reductions, several elements per thread",
+    "cuda_version2": "a thread per element, by a linear index; in reductions, several elements per thread",
     "cublas": "cuBLAS, all scalars on the GPU, single calls or a CUDA graph",
     "cuda_fused": "one launch per iteration, products and sums fused",
     "cuda_persistent": "one cooperative launch per solve, A in registers or shared memory if it fits",

@@ -1,7 +1,7 @@
 // A whole solve in one cooperative launch.
 //
 // Shapes: matrix (n, n), b and x (n), history (iterations + 1), steps (1), counts (2), which are 0 before the first
-// launch, slots (2, n, WORDS); workspace as in SolveState of iteration.cuh.
+// launch, slots (2, n, VALUE_WORDS); workspace as in SolveState of iteration.cuh.
 //
 // Launch: grid any number of blocks that run at once, for `solve_in_registers` ceil(n / (BLOCK / 32 * ROWS)); block
 // BLOCK; dynamic shared memory for `solve` as SharedMemory in iteration.cuh, for `solve_resident` the block's rows of A
@@ -57,9 +57,9 @@ __device__ __forceinline__ void for_each(int n, Function function) {
 
 // The block's rows of A stay in its shared memory, `stride` elements each, zeros beyond n; all vectors are in the
 // registers of every block's threads. Blocks exchange their elements of A v as flagged values (see grid.cuh) through
-// slots (2, n, WORDS). The flag is the number of the product. Two buffers suffice: a block stores its part of a product
-// only after it has read all of the previous product, so all blocks have read the product that it overwrites. The
-// kernel is empty unless TEAM is 32.
+// slots (2, n, VALUE_WORDS). The flag is the number of the product. Two buffers suffice: a block stores its part of a
+// product only after it has read all of the previous product, so all blocks have read the product that it overwrites.
+// The kernel is empty unless TEAM is 32.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     solve_resident(const REAL *matrix, const REAL *b, REAL *x, REAL *history, long long *steps,
                    unsigned long long *slots, int n, int iterations, int algorithm, REAL tolerance, int stride,
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
     for (int u = 0; u < ELEMENTS_PER_THREAD; ++u)
       if (const int i = u * BLOCK + threadIdx.x; i < stride) staged_vector[i] = i < n ? v[u] : REAL(0);
     __syncthreads();
-    unsigned long long *buffer = slots + (flag & 1) * WORDS * n;
+    unsigned long long *buffer = slots + (flag & 1) * VALUE_WORDS * n;
     const auto *factors = reinterpret_cast<const Vector<VECTOR_WIDTH> *>(staged_vector);
     for (int top = warp * ROWS; top < end - first; top += WARPS_OF_BLOCK * ROWS) {
       REAL sums[ROWS] = {};
@@ -101,13 +101,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 #pragma unroll
       for (int k = 0; k < ROWS; ++k) {
         const REAL sum = sum_of_warp(sums[k]);
-        if (lane == 0 && top + k < end - first) store_flagged(buffer + (first + top + k) * WORDS, sum, flag);
+        if (lane == 0 && top + k < end - first) store_flagged(buffer + (first + top + k) * VALUE_WORDS, sum, flag);
       }
     }
     bool is_complete;
     do {  // all loads are issued at once, so that their latencies overlap
-      unsigned long long words[ELEMENTS_PER_THREAD][WORDS];
-      for_each(n, [&](int u, int i) { load_flagged(words[u], buffer + i * WORDS); });
+      unsigned long long words[ELEMENTS_PER_THREAD][VALUE_WORDS];
+      for_each(n, [&](int u, int i) { load_flagged(words[u], buffer + i * VALUE_WORDS); });
       is_complete = true;
       for_each(n, [&](int u, int i) { is_complete &= is_ready(words[u], flag, q[u]); });
     } while (!is_complete);
@@ -154,8 +154,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1)
 }
 
 #if COLUMNS
-// The exchange of q as flagged values through slots (2, n, WORDS), as in `solve_resident`: every thread of a block
-// waits for some of q's elements.
+// The exchange of q as flagged values through slots (2, n, VALUE_WORDS), as in `solve_resident`: every thread of a
+// block waits for some of q's elements.
 struct FlaggedExchange {
   REAL (*q_buffers)[VECTOR_LENGTH];
   unsigned long long *slots;
@@ -171,7 +171,7 @@ struct FlaggedExchange {
   __device__ __forceinline__ bool is_active() const { return true; }  // every warp waits in receive()
   __device__ __forceinline__ void begin(int) const {}
   __device__ __forceinline__ unsigned long long *slot(int step, int i) const {
-    return slots + ((step & 1) * n + i) * WORDS;
+    return slots + ((step & 1) * n + i) * VALUE_WORDS;
   }
 
   // Store this warp's sums (ROWS), which every lane holds: lane l stores sum l.
@@ -188,7 +188,7 @@ struct FlaggedExchange {
     REAL q[Q_ELEMENTS_PER_THREAD];
     bool is_complete;
     do {  // all loads are issued at once, so that their latencies overlap
-      unsigned long long words[Q_ELEMENTS_PER_THREAD][WORDS];
+      unsigned long long words[Q_ELEMENTS_PER_THREAD][VALUE_WORDS];
 #pragma unroll
       for (int u = 0; u < Q_ELEMENTS_PER_THREAD; ++u)
         if (const int i = u * BLOCK + threadIdx.x; i < n) load_flagged(words[u], slot(step, i));

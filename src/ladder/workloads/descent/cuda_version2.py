@@ -1,6 +1,8 @@
-"""Version 2 of the earlier study: kernels with a linear index in blocks of `block` threads, for any n.
+"""Version 2 of the earlier study: a thread per element of a result, by a linear index, so that n may exceed 32.
 
-In reductions a thread sums `load` elements per pass. Small solves are bound by the latency of the launches and of two
+Blocks have `block` threads. With `launch=study`, grid and block are exchanged as in the study: there are `block` blocks
+of as many threads as the n * n products require, at most 1024, so that n is at most 724, for `block` = 512. In
+reductions a thread sums `load` elements per pass. Small solves are bound by the latency of the launches and of two
 host synchronisations per iteration. Large ones are memory-bound: an iteration reads A twice, and twice writes and
 reads n * n products: six times the traffic of reading A once.
 """

@@ -1,4 +1,4 @@
-"""Version 2 of the earlier study: a thread per element of a result, by a linear index, for any n.
+"""Version 2 of the earlier study: a thread per element of a result, by a linear index, so that n may exceed 32.
 
 A reduction has several passes. In each, a thread sums `load` elements, by 16-byte accesses if they are aligned; by
 default as many as the study for this n. There, a thread read its elements one by one, and n had to be a power of the

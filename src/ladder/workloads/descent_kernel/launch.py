@@ -51,10 +51,11 @@ class BlockPerRow:
 
 
 class LinearIndex:
-    """Version 2: a thread per element of a result, by a linear index, in blocks of `block` threads.
+    """Version 2: a thread per element of a result, by a linear index.
 
     A reduction has passes of `load` elements a thread; a load of 0 is the earlier study's for the number of columns.
-    `launch` is "right" or, to launch EXCHANGED_KERNELS and SQUARED_KERNELS as the study did, "study".
+    With `launch` "right", a block has `block` threads. With "study", EXCHANGED_KERNELS and SQUARED_KERNELS are launched
+    as by the study: the former in `block` blocks.
     """
 
     def __init__(self, workload, problem, block, load, launch):

@@ -33,28 +33,29 @@ __device__ __forceinline__ void count_launch(unsigned *counts) {
 
 // Communication between co-resident blocks without a barrier (the "LL" protocol of NVIDIA's NCCL): each value in global
 // memory is stored with a flag, such as the number of a step, so that a reader waits for that value alone. A word of 8
-// bytes is accessed atomically. Its low half is a float32 value or half of a float64 value, its high half the flag.
-constexpr int WORDS = sizeof(REAL) / 4;  // of a value
+// bytes is accessed atomically. Its low half is a float32 value or half of a float64 value, its high half the flag. A
+// value has VALUE_WORDS words.
+constexpr int VALUE_WORDS = sizeof(REAL) / 4;
 
-// Store a value with its flag in slot (WORDS).
+// Store a value with its flag in slot (VALUE_WORDS).
 __device__ __forceinline__ void store_flagged(unsigned long long *slot, REAL value, unsigned flag) {
-  unsigned long long words[WORDS];
+  unsigned long long words[VALUE_WORDS];
 #pragma unroll
-  for (int k = 0; k < WORDS; ++k)
+  for (int k = 0; k < VALUE_WORDS; ++k)
     words[k] = (unsigned long long)flag << 32 | reinterpret_cast<const unsigned *>(&value)[k];
   store_relaxed(slot, words);
 }
 
-// Load the words (WORDS) from slot (WORDS), where the value may not have been stored yet; see is_ready().
-__device__ __forceinline__ void load_flagged(unsigned long long (&words)[WORDS], const unsigned long long *slot) {
+// Load the words of a value from slot (VALUE_WORDS), where the value may not have been stored yet; see is_ready().
+__device__ __forceinline__ void load_flagged(unsigned long long (&words)[VALUE_WORDS], const unsigned long long *slot) {
   load_relaxed(words, slot);
 }
 
-// Whether loaded words (WORDS) carry this flag; if so, `value` is set to their value.
-__device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS], unsigned flag, REAL &value) {
+// Whether loaded words (VALUE_WORDS) carry this flag; if so, `value` is set to their value.
+__device__ __forceinline__ bool is_ready(const unsigned long long (&words)[VALUE_WORDS], unsigned flag, REAL &value) {
   bool is_complete = true;
 #pragma unroll
-  for (int k = 0; k < WORDS; ++k) {
+  for (int k = 0; k < VALUE_WORDS; ++k) {
     is_complete &= words[k] >> 32 == flag;
     reinterpret_cast<unsigned *>(&value)[k] = (unsigned)words[k];
   }
@@ -62,7 +63,7 @@ __device__ __forceinline__ bool is_ready(const unsigned long long (&words)[WORDS
 }
 
 // For i = first, first + step, ... < count, call function(i, value i) once the value carries this flag. VALUES_AT_ONCE
-// values are loaded at a time, so that their latencies overlap. Values are in slots (count, WORDS).
+// values are loaded at a time, so that their latencies overlap. Values are in slots (count, VALUE_WORDS).
 template <int VALUES_AT_ONCE, class Function>
 __device__ __forceinline__ void receive_flagged(const unsigned long long *slots, int first, int step, int count,
                                                 unsigned flag, Function function) {
@@ -70,10 +71,10 @@ __device__ __forceinline__ void receive_flagged(const unsigned long long *slots,
     REAL values[VALUES_AT_ONCE];
     bool is_complete;
     do {
-      unsigned long long words[VALUES_AT_ONCE][WORDS];
+      unsigned long long words[VALUES_AT_ONCE][VALUE_WORDS];
 #pragma unroll
       for (int u = 0; u < VALUES_AT_ONCE; ++u)
-        if (const int i = first + u * step; i < count) load_flagged(words[u], slots + i * WORDS);
+        if (const int i = first + u * step; i < count) load_flagged(words[u], slots + i * VALUE_WORDS);
       is_complete = true;
 #pragma unroll
       for (int u = 0; u < VALUES_AT_ONCE; ++u)

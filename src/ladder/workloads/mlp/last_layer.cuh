@@ -1,5 +1,5 @@
 // The last layer and the loss: every block has the rows of weights of its units, and computes some rows of a batch.
-// Blocks exchange values as flagged words, WORDS per value (grid.cuh).
+// Blocks exchange values as flagged words, VALUE_WORDS per value (grid.cuh).
 #pragma once
 #include "shared_arrays.cuh"
 
@@ -12,7 +12,7 @@ __device__ __forceinline__ void send_logits(const Exchange &exchange, const Shar
     const int row = i / CLASSES, j = i % CLASSES;
     REAL sum = 0;
     for (int unit = 0; unit < units; ++unit) sum += activations[row * UNITS + unit] * weights[unit * CLASSES + j];
-    store_flagged(exchange.logits + ((row * gridDim.x + blockIdx.x) * CLASSES + j) * WORDS, sum, flag);
+    store_flagged(exchange.logits + ((row * gridDim.x + blockIdx.x) * CLASSES + j) * VALUE_WORDS, sum, flag);
   }
 }
 
@@ -54,7 +54,7 @@ __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shar
     REAL denominator, label_logit;  // of the first warp of a team
     if (is_busy && member < summing_threads) {
       REAL sum = 0;
-      receive_flagged<4>(exchange.logits + row * gridDim.x * CLASSES * WORDS, member, summing_threads,
+      receive_flagged<4>(exchange.logits + row * gridDim.x * CLASSES * VALUE_WORDS, member, summing_threads,
                          gridDim.x * CLASSES, flag, [&](int, REAL value) { sum += value; });
       sums[member] = sum;
     }
@@ -77,11 +77,12 @@ __device__ __forceinline__ void send_deltas(const Exchange &exchange, const Shar
       const REAL exponential = is_class ? exp(logit) : REAL(0);
       denominator = sum_of_warp(exponential), label_logit = __shfl_sync(~0u, logit, label);
       const REAL delta = scale * (exponential / denominator - (lane == label));
-      if (is_class) store_flagged(exchange.last_deltas + (row * CLASSES + lane) * WORDS, delta, flag);
+      if (is_class) store_flagged(exchange.last_deltas + (row * CLASSES + lane) * VALUE_WORDS, delta, flag);
     }
     if (const long long image = loss_rows.image(pass + 1, order); image >= 0) label = labels[image];
     __syncthreads();  // all sums have been read, and all deltas of the block's rows sent
-    if (is_busy && member == 0) store_flagged(exchange.losses + row * WORDS, log(denominator) - label_logit, flag);
+    if (is_busy && member == 0)
+      store_flagged(exchange.losses + row * VALUE_WORDS, log(denominator) - label_logit, flag);
   }
 }
 
@@ -110,7 +111,7 @@ __device__ __forceinline__ void backward_last(const Exchange &exchange, const Sh
   for (int first = 0; first < rows; first += chunk_rows) {
     const int count = min(chunk_rows, rows - first);
     unsigned magnitude = 0;
-    receive_flagged<4>(exchange.last_deltas + first * CLASSES * WORDS, threadIdx.x, BLOCK, count * CLASSES, flag,
+    receive_flagged<4>(exchange.last_deltas + first * CLASSES * VALUE_WORDS, threadIdx.x, BLOCK, count * CLASSES, flag,
                        [&](int i, REAL value) { shared.last_deltas[i] = value; });
     __syncthreads();
     for (int i = threadIdx.x; i < count * UNITS; i += BLOCK) {

@@ -49,16 +49,19 @@ struct Allocator {
 // units of a layer. Rows of activations and deltas have UNITS elements, the last of which are 0 if the block has fewer
 // units.
 struct SharedArrays {
-  unsigned *images;         // (2, chunk_rows * IMAGE_WORDS + 4)
-  int *image_indices;       // (2, chunk_rows)
+  // Two buffers of the ImageStream, each with four words of padding, and the indices of their images.
+  unsigned *images;    // (2, chunk_rows * IMAGE_WORDS + 4)
+  int *image_indices;  // (2, chunk_rows)
+  // Digits of the first layer's weights, and of its deltas of a chunk's rows: a plane per column of operand B
+  // (first_layer.cuh).
   unsigned *weight_planes;  // (PLANES, WEIGHT_PLANE_WORDS)
-  unsigned *delta_planes;   // (PLANES, delta_plane_words), of a chunk's rows
+  unsigned *delta_planes;   // (PLANES, delta_plane_words)
   REAL *partial_sums;       // (2, chunk_rows, UNITS), of the first layer: see multiply_images()
   REAL *team_sums;          // (BLOCK), of the logits: see send_deltas()
   REAL *warp_sums;          // (WARPS, (UNITS + 1) * CLASSES + UNITS), of the gradients: see backward_last()
   REAL *last_deltas;        // (chunk_rows, CLASSES)
   REAL *activations[MAX_LAYERS], *deltas[MAX_LAYERS];  // of hidden layers: (batch, UNITS)
-  REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last one (CLASSES)
+  REAL *bias[MAX_LAYERS];                              // of hidden layers (u), of the last layer (CLASSES)
   REAL *weight_columns[MAX_LAYERS];  // of hidden layers from 2 on: (fan_in, u)
   REAL *weight_rows[MAX_LAYERS];     // of layers from 2 on: (u of the layer before, fan_out)
   unsigned *magnitudes;   // (2): the largest magnitude_bits() of the weights, and of the deltas, of the first layer
@@ -68,7 +71,9 @@ struct SharedArrays {
   __device__ SharedArrays(void *memory, const Network &network, int batch, int chunk_rows) {
     Allocator allocator = {static_cast<char *>(memory), 0};
     const int last = network.layers;
-    delta_plane_words = (chunk_rows + DEPTH - 1) / DEPTH * 8 + 4;
+    // A digit is a byte, and a plane's rows are whole steps of DEPTH; 4 more words avoid bank conflicts, as in
+    // WEIGHT_PLANE_WORDS.
+    delta_plane_words = (chunk_rows + DEPTH - 1) / DEPTH * (DEPTH / 4) + 4;
     images = allocator.take<unsigned>(2 * (chunk_rows * IMAGE_WORDS + 4));
     image_indices = allocator.take<int>(2 * chunk_rows);
     weight_planes = allocator.take<unsigned>(PLANES * WEIGHT_PLANE_WORDS);
@@ -94,9 +99,11 @@ struct SharedArrays {
 // Arrays in global memory through which blocks exchange values; B is the number of blocks, w a hidden layer's width.
 struct Exchange {
   // Flagged values (see grid.cuh), whose flag is the number of the step over all launches: each block's share of the
-  // logits, without the bias (batch, B, CLASSES), the last layer's deltas (batch, CLASSES), and losses (batch). A block
-  // stores those of a step after it has read all deltas of the step before, whose writers had read its logits: one copy
-  // of each suffices, because nothing is overwritten before it has been read.
+  // logits, without the bias (batch, B, CLASSES, VALUE_WORDS), the last layer's deltas (batch, CLASSES, VALUE_WORDS),
+  // and losses (batch, VALUE_WORDS). One copy of each suffices, because nothing is overwritten before it has been read.
+  // A block stores a step's logits only after it has read all deltas of the step before. Whoever wrote those deltas had
+  // read this block's logits of that step. A block stores deltas and losses only after it has read logits of their step
+  // from all blocks, which had read the deltas and losses of the step before.
   unsigned long long *logits, *last_deltas, *losses;
   // Of each hidden layer (batch, w), not used for the last one; twice, as a block may still read the previous batch's.
   REAL *activations[2][MAX_LAYERS];
@@ -106,9 +113,9 @@ struct Exchange {
 
   __device__ Exchange(void *workspace, const Network &network, int batch) {
     Allocator allocator = {static_cast<char *>(workspace), 0};
-    logits = allocator.take<unsigned long long>((long long)batch * gridDim.x * CLASSES * WORDS);
-    last_deltas = allocator.take<unsigned long long>(batch * CLASSES * WORDS);
-    losses = allocator.take<unsigned long long>(batch * WORDS);
+    logits = allocator.take<unsigned long long>((long long)batch * gridDim.x * CLASSES * VALUE_WORDS);
+    last_deltas = allocator.take<unsigned long long>(batch * CLASSES * VALUE_WORDS);
+    losses = allocator.take<unsigned long long>(batch * VALUE_WORDS);
     for (int layer = 1; layer < network.layers; ++layer) {
       const long long count = (long long)batch * network.widths[layer];
       activations[0][layer] = allocator.take<REAL>(count);

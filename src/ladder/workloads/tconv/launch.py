@@ -20,6 +20,6 @@ def thread_per_element(problem, variant, **block):
 
 def geometry(sizes, channels, columns, rows):
     """Grid, block, and bytes of dynamic shared memory; a grid covers the result along x, the images along y."""
-    height = 2 * sizes["h"]
-    tiles = -(-height // columns) * -(-height // rows)
+    side = 2 * sizes["h"]
+    tiles = -(-side // columns) * -(-side // rows)
     return (tiles * -(-sizes["k"] // channels), sizes["images"]), (channels, columns, rows), 0

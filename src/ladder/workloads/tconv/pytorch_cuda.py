@@ -2,8 +2,9 @@
 
 Two forms give our result. By default, the padding is 1: the output begins where ours does, and an additional last row
 and column are cut off. With `turned`, filter and image are rotated by 180 degrees before the timed call, the padding is
-2, and the output has an additional row and column at the end: it is ours, rotated by 180 degrees. `math` is the
-precision. PyTorch writes to an array of its own; the phase `copy`, not part of cuDNN, copies it to the caller's.
+2, and `output_padding` adds the last row and column, which a padding of 2 lacks: the output is ours, rotated by 180
+degrees. `math` is the precision. PyTorch writes to an array of its own; the phase `copy`, not part of cuDNN, copies it
+to the caller's.
 """
 
 from typing import Literal
@@ -27,13 +28,13 @@ def setup(
     math: Literal["default", "tf32", "float16", "bfloat16"] = "default",
     turned: Literal["off", "on"] = "off",
 ) -> Run:
-    """The timed convolution and the copy to the caller's array; before it, operands are converted to half precision."""
+    """The timed convolution and the copy to the caller's array; operands are rotated, converted and laid out ahead."""
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = math == "tf32"
     arrays = (problem.image, problem.filter, problem.bias, problem.out)
     image, weights, bias, out = map(torch.from_dlpack, arrays)
     image, weights, out = image.permute(0, 3, 1, 2), weights.permute(3, 2, 0, 1), out.permute(0, 3, 1, 2)
-    height = out.shape[-1]
+    side = out.shape[-1]
     tensors: dict[str, torch.Tensor] = {}
     padding = {"padding": 2, "output_padding": 1} if turned == "on" else {"padding": 1}
 
@@ -52,7 +53,7 @@ def setup(
     @torch.inference_mode()
     def copy():
         result = tensors["result"]
-        out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :height, :height])
+        out.copy_(result.flip(2, 3) if turned == "on" else result[:, :, :side, :side])
 
     return Steps([("product", convolve), ("copy", copy)], prepare=[("operands", convert_operands)])
 

@@ -10,9 +10,9 @@ from ladder.workloads.backprop.paper.tables import measured_changes
 TITLE = "One tuning changed at a time"
 CAPTION = """\
 Time of an epoch with one tuning changed, over that of the base. The base of `openmp` has a static schedule, a
-reduction of the error, weight changes summed per thread (`update`) and SIMD directives; that of `cuda_kernels`, operands
-in shared memory, scalars in constant memory, index tables in texture memory, sums of the error per block and 256
-threads per block; that of `cuda_flat`, stored offsets. With 99 % intervals, hollow if not converged.
+reduction of the error, weight changes summed per thread (`update`) and SIMD directives; that of `cuda_kernels`,
+operands in shared memory, scalars in constant memory, index tables in texture memory, sums of the error per block and
+256 threads per block; that of `cuda_flat`, stored offsets. With 99 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("backprop_openmp", "backprop_kernels", "backprop_steps", "backprop_ladder", "backprop_gpu")
 ROW_HEIGHT = 0.13  # inches of a row, which shows a change
