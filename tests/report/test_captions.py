@@ -73,7 +73,7 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
     phrases = {
         "static": "a static schedule",
         "reduction": "a reduction of the error",
-        "accumulators": "sums of weight changes (update) per thread",
+        "accumulators": "weight changes summed per thread (`update`)",
     }
     phrases |= {1: "SIMD directives", "shared": "operands in shared memory", "constant": "scalars in constant"}
     phrases |= {
