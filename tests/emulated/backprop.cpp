@@ -28,14 +28,7 @@ template <class T>
 T atomicCAS(T *to, T expected, T value) {
   return std::exchange(*to, *to == expected ? value : *to);
 }
-template <class To, class From>
-To bits_of(From value) {
-  To result;
-  std::memcpy(&result, &value, sizeof result);
-  return result;
-}
 inline int __float_as_int(float value) { return bits_of<int>(value); }
-inline float __int_as_float(int value) { return bits_of<float>(value); }
 inline unsigned long long __double_as_longlong(double value) { return bits_of<unsigned long long>(value); }
 inline double __longlong_as_double(unsigned long long value) { return bits_of<double>(value); }
 

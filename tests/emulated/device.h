@@ -49,22 +49,16 @@ inline unsigned __byte_perm(unsigned first, unsigned second, unsigned selector) 
   return result;
 }
 
-inline unsigned __float_as_uint(float value) {
-  unsigned bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
+template <class To, class From>
+To bits_of(From value) {
+  static_assert(sizeof(To) == sizeof(From));
+  To result;
+  std::memcpy(&result, &value, sizeof result);
+  return result;
 }
-inline float __int_as_float(int bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
-}
-inline double __hiloint2double(int high, int low) {
-  const int64_t bits = int64_t(high) << 32 | unsigned(low);
-  double value;
-  std::memcpy(&value, &bits, sizeof bits);
-  return value;
-}
+inline unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); }
+inline float __int_as_float(int value) { return bits_of<float>(value); }
+inline double __hiloint2double(int high, int low) { return bits_of<double>(int64_t(high) << 32 | unsigned(low)); }
 
 struct uint3 {
   unsigned x, y, z;

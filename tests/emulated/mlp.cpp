@@ -45,11 +45,7 @@ Type __ldcg(const Type *from) {
   return *from;
 }
 
-inline int __double2hiint(double value) {
-  int64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return int(bits >> 32);
-}
+inline int __double2hiint(double value) { return int(bits_of<int64_t>(value) >> 32); }
 inline long long __double2ll_rn(double value) { return std::llrint(value); }
 inline int __float2int_rn(float value) { return int(std::lrint(value)); }
 

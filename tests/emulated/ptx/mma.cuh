@@ -50,12 +50,6 @@ inline void mma(int (&sums)[4], const unsigned (&a)[4], const unsigned (&b)[2]) 
   warp.barrier.wait();
 }
 
-inline float float_of_bits(uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, 4);
-  return x;
-}
-
 // m16n8k8 for TF32, m16n8k16 for bfloat16, two to a word.
 template <Math math>
 void mma_packed(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
@@ -70,10 +64,10 @@ void mma_packed(float (&sums)[4], const unsigned (&a)[4], const unsigned *b) {
       const uint32_t word_a = warp.words_of_a[row % 8 * 4 + p % 4][p / 4 * 2 + row / 8];
       const uint32_t word_b = warp.words_of_b[column * 4 + p % 4][p / 4];
       if (math == Math::tf32)
-        sums[c] += truncate_operand(float_of_bits(word_a)) * truncate_operand(float_of_bits(word_b));
+        sums[c] += truncate_operand(bits_of<float>(word_a)) * truncate_operand(bits_of<float>(word_b));
       else
-        sums[c] += float_of_bits(word_a << 16) * float_of_bits(word_b << 16) +
-                   float_of_bits(word_a >> 16 << 16) * float_of_bits(word_b >> 16 << 16);
+        sums[c] += bits_of<float>(word_a << 16) * bits_of<float>(word_b << 16) +
+                   bits_of<float>(word_a >> 16 << 16) * bits_of<float>(word_b >> 16 << 16);
     }
   }
   warp.barrier.wait();
