@@ -75,6 +75,7 @@ KERNEL_NAMES["tconv", "cuda_window_mma"] = OPERAND_KERNELS | {
 KERNEL_NAMES["dcgan"] = {f"to_{kind}" for kind in ("float32", "uint8", "float16", "bfloat16")}
 KERNEL_NAMES["dcgan"] |= {f"project_to_{kind}" for kind in ("float32", "float16", "bfloat16")}
 KERNEL_NAMES["mlp", "cuda_fused"] = {"forward_images", "forward", "delta", "output", "update"}
+KERNEL_NAMES["mlp", "cuda_fused_mma"] = KERNEL_NAMES["mlp", "cuda_fused"]
 KERNEL_NAMES["mlp", "cuda_persistent"] = {"measure", "train", "train_shallow"}
 KERNEL_NAMES["gemv", "cuda_coalesced"] = {"transpose", "gemv"}
 KERNEL_NAMES["gemv", "cuda_warp"] = {"gemv_wide", "gemv_single", "add_up"}

@@ -183,7 +183,7 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
         or case.tuning.get("product") in used_variants
         or (case.workload == "backprop" and case.variant in ("blas", "cuda_fused"))
         or (case.workload == "tconv" and case.variant in tconv_variants)
-        or (case.workload == "mlp" and case.variant in ("cuda_fused", "cuda_persistent"))
+        or (case.workload == "mlp" and case.variant in ("cuda_fused", "cuda_fused_mma", "cuda_persistent"))
         or (case.workload == "dcgan" and case.variant in ("cuda", "home", "mpi_home"))
     }
 
