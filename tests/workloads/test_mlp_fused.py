@@ -11,7 +11,7 @@ import emulator
 import mlp_epochs
 from ladder import cuda, devices
 from ladder.catalogue import workloads
-from ladder.workloads.mlp import cuda_fused
+from ladder.workloads.mlp import cuda_fused, cuda_fused_mma
 
 pytestmark = pytest.mark.xdist_group("mlp_fused")  # its kernels are compiled once
 NAMES = ("forward_images", "forward", "delta", "output", "update")
@@ -154,6 +154,16 @@ TENSOR_FAULTS = {
 def test_a_fault_in_the_kernels_is_noticed(train, variant, fault):
     change, batch = (FAULTS[fault], 60) if variant == "cuda_fused" else (TENSOR_FAULTS[fault], 140)
     assert train(variant, change=change, rate=5.0, images=2 * batch, batch=batch)[0]
+
+
+@pytest.mark.slow
+@emulator.needs_compiler
+@pytest.mark.parametrize("tile", cuda_fused_mma.TILES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_blocks_have_as_much_shared_memory_as_the_source_lays_out(dtype, tile):
+    memory = cuda_fused_mma.shared_memory((tile["bm"], tile["bn"]), np.dtype(dtype).itemsize)
+    check = f"static_assert(MEMORY_BYTES == {memory});\nusing Sums ="
+    assert kernels("cuda_fused_mma", dtype, ("using Sums =", check), **tile)
 
 
 @pytest.mark.parametrize(
