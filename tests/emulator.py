@@ -101,17 +101,19 @@ def kernel_macros(names, dynamic=0):
     return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
 
 
-def source_macro(folder, workload, variant, old="", new=""):
-    """The macro SOURCE for a copy of a variant's source and of the headers beside it, in which `new` replaces `old`.
+def source_macro(folder, workload, variant, changes=()):
+    """The macro SOURCE for a copy of a variant's source and the headers beside it, after `changes`, (old, new) texts.
 
-    `old` must occur once in all of them.
+    Each old text must occur once in all of these files.
     """
     source = binaries.source_of(workload, variant)
     texts = {path.name: path.read_text() for path in (source, *source.parent.glob("*.cuh"))}
-    count = sum(text.count(old) for text in texts.values()) if old else 0
-    assert not old or count == 1, f"{source.name} and its headers have {count} of {old!r}"
+    for old, new in changes:
+        count = sum(text.count(old) for text in texts.values())
+        assert count == 1, f"{source.name} and its headers have {count} of {old!r}"
+        texts = {name: text.replace(old, new) for name, text in texts.items()}
     for name, text in texts.items():
-        (folder / name).write_text(text.replace(old, new) if old else text)
+        (folder / name).write_text(text)
     return {"SOURCE": f'"{folder / source.name}"'}
 
 

@@ -56,16 +56,9 @@ class Emulation:
     def __init__(self, folder, variant, dtype, tiling, changes=None):
         self.dtype, self.tiling, self.program = np.dtype(dtype), tiling, folder / "main"
         self.geometry = workloads.load_variant("gemm", variant).geometry
-        source = binaries.source_of("gemm", variant)
-        for path in (source, *source.parent.glob("*.cuh")):
-            shutil.copy(path, folder)
-        kernel = (folder / source.name).read_text()
-        for text, replacement in (changes or {}).items():
-            assert kernel.count(text) == 1, text
-            kernel = kernel.replace(text, replacement)
-        (folder / source.name).write_text(kernel)
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
-        macros |= {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": self.launch(1, 1)[2]}
+        macros |= emulator.source_macro(folder, "gemm", variant, (changes or {}).items())
+        macros |= {"DYNAMIC": self.launch(1, 1)[2]}
         emulator.compile_program(emulator.EMULATION_SOURCES / "gemm.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):
@@ -144,7 +137,7 @@ FAULTS = {
     "a fragment's halves exchanged": (FLOAT32_MMA, {"h % 2 * 8, p + h / 2 * 4": "h / 2 * 8, p + h % 2 * 4"}),
     "a wait for too few copies": (MMA, {"wait_for_groups<STAGES - 2>": "wait_for_groups<STAGES - 1>"}),
     "a barrier missing": (TILED, {"__syncthreads();\n    if (step": "if (step"}),
-    "a barrier between columns missing": (COLUMNS, {"__syncthreads();\n": ""}),
+    "a barrier between columns missing": (COLUMNS, {"__syncthreads();\n    if (start": "    if (start"}),
 }
 
 

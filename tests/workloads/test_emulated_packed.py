@@ -61,16 +61,10 @@ def compile_kernels(tmp_path_factory):
     def compile_kernels(index, changes=()):
         folder, (variant, tiling) = tmp_path_factory.mktemp("packed"), TILINGS[index]
         name = variant.__name__.rsplit(".", 1)[-1]
-        source = emulator.binaries.source_of("gemm", name)
-        for path in (source, *source.parent.glob("*.cuh")):
-            text = path.read_text()
-            for old, new in changes:
-                text = text.replace(old, new)
-            (folder / path.name).write_text(text)
         shared = persistent.shared_bytes(tiling["bm"], tiling["bn"], tiling["stages"])
         # A barrier takes more bytes here than on a GPU.
         macros = emulator.kernel_macros(KERNELS[variant], shared + 4096)
-        macros |= {"SOURCE": f'"{folder / source.name}"', "__CUDA_ARCH_FEAT_SM90_ALL": 1}
+        macros |= emulator.source_macro(folder, "gemm", name, changes) | {"__CUDA_ARCH_FEAT_SM90_ALL": 1}
         return emulator.Kernels(
             folder, "listed_kernels.cpp", "gemm", name, "float32", macros, (f"-I{folder}",), **tiling
         )

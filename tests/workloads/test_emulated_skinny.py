@@ -39,7 +39,7 @@ def kernels(tmp_path_factory):
     def compile_kernels(dtype, short, unroll, old="", new=""):
         folder = tmp_path_factory.mktemp("skinny")
         macros = emulator.kernel_macros(KERNEL_NAMES, 100_000)
-        macros |= emulator.source_macro(folder, "gemm", "cuda_skinny", old, new)
+        macros |= emulator.source_macro(folder, "gemm", "cuda_skinny", [(old, new)] if old else [])
         return emulator.Kernels(
             folder, "listed_kernels.cpp", "gemm", "cuda_skinny", dtype, macros, short=short, unroll=unroll
         )

@@ -36,17 +36,12 @@ SPLITS = (None, (1, 1), (2, 1), (3, 1), (5, 1), (99, 1))
 @functools.cache
 def program(folder, index, changes=()):
     """The program of a tiling, compiled after `changes`, pairs of a text in the source and its replacement."""
-    source, target = binaries.source_of("gemm", "cuda_tma"), folder / f"{index}-{abs(hash(changes))}"
+    target = folder / f"{index}-{abs(hash(changes))}"
     target.mkdir()
-    for path in (source, *source.parent.glob("*.cuh")):
-        text = path.read_text()
-        for old, new in changes:
-            text = text.replace(old, new)
-        (target / path.name).write_text(text)
     macros = binaries.macros(binaries.slug("gemm", "cuda_tma", "float64", TILINGS[index]))
     shared = cuda_tma.geometry({"m": 1, "n": 1}, **TILINGS[index])[2]
     # A barrier takes more bytes here than on a GPU.
-    macros |= {"SOURCE": f'"{target / source.name}"', "DYNAMIC": shared + 4096}
+    macros |= emulator.source_macro(target, "gemm", "cuda_tma", changes) | {"DYNAMIC": shared + 4096}
     emulator.compile_program(emulator.EMULATION_SOURCES / "gemm_tma.cpp", target / "main", macros, f"-I{target}")
     return target / "main"
 

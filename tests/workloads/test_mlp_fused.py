@@ -26,7 +26,7 @@ def kernels(variant, dtype, change=(), **tile):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         macros = emulator.kernel_macros(NAMES, SHARED)
-        macros |= emulator.source_macro(folder, "mlp", variant, *change)
+        macros |= emulator.source_macro(folder, "mlp", variant, [change] if change else [])
         return emulator.Kernels(folder, "listed_kernels.cpp", "mlp", variant, dtype, macros, **tile)
 
 

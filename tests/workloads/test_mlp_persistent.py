@@ -11,7 +11,6 @@ import pytest
 import emulator
 import mlp_epochs
 from ladder import cuda, devices
-from ladder.build import binaries
 from ladder.errors import LadderError
 from ladder.workloads.mlp import cuda_persistent
 
@@ -23,18 +22,10 @@ DEFAULT_TILE = {"block": 64, "groups": 1}
 
 @functools.cache
 def kernels(dtype, changes=(), **tile):
-    """The kernels for the CPU, compiled once per process after `changes`, pairs of (header, text, replacement)."""
+    """The kernels for the CPU, compiled once per process after `changes`, pairs of (text, replacement)."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        source = binaries.source_of("mlp", "cuda_persistent")
-        for path in (source, *source.parent.glob("*.cuh")):
-            text = path.read_text()
-            for header, old, new in changes:
-                if header == path.name:
-                    assert text.count(old) == 1, old
-                    text = text.replace(old, new)
-            (folder / path.name).write_text(text)
-        macros = {"SOURCE": f'"{folder / source.name}"', "DYNAMIC": SHARED_BYTES}
+        macros = emulator.source_macro(folder, "mlp", "cuda_persistent", changes) | {"DYNAMIC": SHARED_BYTES}
         arguments = ("mlp.cpp", "mlp", "cuda_persistent", dtype, macros)
         return emulator.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
 
@@ -118,16 +109,15 @@ def test_a_batch_in_parts_is_right_and_results_are_the_same_to_the_last_bit(gpu,
 
 
 FAULTS = {
-    "rows in another order than their deltas": ("first_layer.cuh", "row % 16 / 8 * 2", "row % 16 / 8"),
-    "a digit's offset missing": ("digits.cuh", "+ OFFSET) ^ OFFSET", ")"),
-    "images overwritten while in use": ("image_stream.cuh", "return (step + copy) % 2", "return copy % 2"),
+    "rows in another order than their deltas": ("row % 16 / 8 * 2", "row % 16 / 8"),
+    "a digit's offset missing": ("+ OFFSET) ^ OFFSET", ")"),
+    "images overwritten while in use": ("return (step + copy) % 2", "return copy % 2"),
     "images read before all have arrived": (
-        "image_stream.cuh",
         "    wait_for_copies();",
         "    if (step) wait_for_copies();",
     ),
-    "the scale of new weights forgotten": ("cuda_persistent.cu", "\n    inverse_scale = write_w", "\n    write_w"),
-    "a bias left out": ("last_layer.cuh", "shared.bias[last_hidden][i - weight_count] += sum;", ";"),
+    "the scale of new weights forgotten": ("\n    inverse_scale = write_w", "\n    write_w"),
+    "a bias left out": ("shared.bias[last_hidden][i - weight_count] += sum;", ";"),
 }
 
 
