@@ -1,8 +1,8 @@
 """MLP training as in `cuda_fused`, with the products of images on tensor cores, in full precision.
 
-Pixels are bytes. In float64, products are by the FP64 instructions of tensor cores, with twice the rate of other
-multiply-adds. In float32 they are in bfloat16, with eight significant bits: it has all pixels, and every float32 number
-is the sum of three of its numbers. So three products, at 15 times the rate on an H200, have the precision of one in
+Pixels are bytes. In float64, products use the FP64 instructions of tensor cores, at twice the rate of other
+multiply-adds. In float32 they use bfloat16. Its eight significant bits hold a pixel exactly, and every float32 number
+is the sum of three bfloat16 numbers. So three products, at 15 times the rate on an H200, have the precision of one in
 float32: only sums are rounded. Henry, Tang and Heinecke split operands in this way ("Leveraging the bfloat16
 Artificial Intelligence Datatype for Higher-Precision Computations", ARITH 2019).
 
