@@ -82,8 +82,9 @@ def cases(only_project_sources=False):
         tuning = {"product": "cuda_naive"}
         yield case("mlp", "cuda", tuning, activation=activation, dtype=dtype, **MLP_SIZES)
         for sizes in (MLP_SIZES, LARGE_BATCH_SIZES):
-            for tiling in ({}, *binaries.tiling_choices("mlp", "cuda_fused", dtype)):
-                yield case("mlp", "cuda_fused", tiling, activation=activation, dtype=dtype, **sizes)
+            for name in ("cuda_fused", "cuda_fused_mma"):
+                for tiling in ({}, *binaries.tiling_choices("mlp", name, dtype)):
+                    yield case("mlp", name, tiling, activation=activation, dtype=dtype, **sizes)
             yield case("mlp", "cuda_persistent", {}, activation=activation, dtype=dtype, **sizes)
 
     yield from descent_cases(only_project_sources)
