@@ -32,7 +32,7 @@ def product_times():
     """Median seconds of the product: launched alone, by the stopwatch, and in a batch."""
     workload, device = workloads.load(CASE.workload), devices.of(CASE)
     problem = worker.make_problem(workload, CASE, device)
-    staged = device.staging(problem.inputs)
+    staged = device.staging_arrays(problem.inputs)
     workload.fill(staged, CASE.sizes, 0, None)
     device.upload(staged, problem.inputs)
     run = workloads.load_variant(CASE.workload, CASE.variant).setup(problem, **CASE.tuning)

@@ -180,6 +180,20 @@ def test_the_error_of_an_illegal_block_gives_the_reason(name):
         getattr(compiler, name)(source, binaries.macros("dtype=float32,block=33"), "sm_90")
 
 
+def test_nvrtc_takes_functions_without_annotations_for_functions_of_the_device(tmp_path):
+    # Before NVRTC 13.2, generic lambdas are among them.
+    source = tmp_path / "unannotated.cu"
+    source.write_text(
+        "int multiple(int value) { return FACTOR * value; }\n"
+        "template <class F> __device__ int apply(F function) { return function(1); }\n"
+        'extern "C" __global__ void kernel(int *out) {\n'
+        "  *out = apply([&](auto value) { return multiple(value); });\n"
+        "}\n"
+    )
+    code, _, _ = compiler.compile_with_nvrtc(source, {"FACTOR": 2}, "sm_90")
+    assert b"kernel" in code
+
+
 def test_an_unknown_architecture_is_an_error(empty_folder):
     with pytest.raises(LadderError, match="can't be compiled for sm_1"):
         compiler.ensure("sm_1", "gemm", "cuda_naive", "dtype=float32,block=8")

@@ -75,6 +75,8 @@ def compile_with_nvrtc(source: Path, macros: Mapping[str, Any], architecture: st
         std=STANDARD,
         define_macro=[(name, str(value)) for name, value in macros.items()],
         include_path=include_path(source),
+        # NVRTC takes generic lambdas for functions of the host before release 13.2, unless this is set.
+        device_as_default_execution_space=True,
         ptxas_options=["-v"],
     )
     try:
