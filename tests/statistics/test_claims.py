@@ -14,6 +14,7 @@ from ladder.statistics.crossings import break_even, crossing
 from ladder.statistics.quotients import Ratio, exact_quotient, median_time, quotient
 from ladder.statistics.selection import choose_best
 
+# Claims as arguments of `decide`: the lower bound of a ratio, and the upper one unless it is infinite.
 AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0, 1.0), (0.0, 2.0)
 
 

@@ -113,7 +113,7 @@ def test_too_few_samples_have_an_infinite_interval():
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 3), (3, 5), (5, 3), (4, 4), (5, 5), (4, 7), (1, 50)])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
-    """It is the largest rank below which Mann and Whitney's U falls too seldom to matter at the level."""
+    """It is the largest rank with 2 P(U < rank) <= 1 - level; U is Mann and Whitney's."""
     u_statistics = [sum(positions) - m * (m - 1) // 2 for positions in combinations(range(m + n), m)]
     rank = shift_rank(m, n, level)
     assert 2 * np.mean(np.array(u_statistics) < rank) <= 1 - level + 1e-12

@@ -16,7 +16,7 @@ from stored_folders import gemv_case, publish, rows_of
 
 SECONDS_OF_CALLS = [[0.1, 0.11], [0.1, 0.12], [0.11, 0.1]]
 CASES = gemv_case("blas", threads=1), gemv_case("openmp", threads=1)
-COMMANDS = {
+COMMANDS = {  # {verb, maybe with an option that has a document of its own: options}
     "list": ["--configfile", str(ROOT / "config/smoke.yaml"), "--cores", "2"],
     "list --rungs": ["--rungs"],
     "status": [],
