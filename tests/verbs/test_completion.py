@@ -44,6 +44,7 @@ def test_the_documents_say_where_the_shell_reads_its_script(shell):
 
 
 def test_bash_completes_verbs_options_names_and_files(write_script, tmp_path, monkeypatch):
+    # A user's variant, whose name begins like that of `tiled`.
     (tmp_path / "mine/gemm").mkdir(parents=True)
     (tmp_path / "mine/gemm/tilted.py").write_text('DEVICE = "host"\n')
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "mine"))
