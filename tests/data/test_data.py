@@ -18,7 +18,7 @@ SHAPES = [
     *itertools.product(EXTENTS, repeat=2),
     *itertools.product([0, 1, 17], repeat=3),
     (2, 1, 3, 2, 1),
-    (1,) * 64,
+    (1,) * 64,  # the most dimensions that NumPy allows
 ]
 
 
@@ -38,7 +38,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_round_trip(path, dtype):
+def test_an_array_comes_back_with_its_shape_dtype_and_bytes(path, dtype):
     for shape in SHAPES:
         array = random_array(shape, dtype)
         idx.write(path, array)
@@ -51,7 +51,7 @@ def test_round_trip(path, dtype):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_bytes_on_disk(path):
+def test_a_file_has_a_header_and_big_endian_elements(path):
     idx.write(path, np.array([[1, -2, 3]], np.int16))
     assert path.read_bytes() == bytes.fromhex("00000b02 00000001 00000003 0001 fffe 0003")
     idx.write(path, np.array([1.0, -2.0], np.float64))
@@ -108,29 +108,30 @@ def test_every_wrong_byte_in_the_header_is_refused(path):
     """Any change of a header byte is refused, unless it describes an equally long file of another dtype."""
     idx.write(path, np.arange(1, 16, dtype=np.int32).reshape(3, 5))
     raw = path.read_bytes()
-    same_length = {bytes([0, 0, 0x0D, 2])}  # float32
+    equally_long = {bytes([0, 0, 0x0D, 2])}  # float32
     for position, value in itertools.product(range(12), range(256)):
         wrong_bytes = raw[:position] + bytes([value]) + raw[position + 1 :]
         path.write_bytes(wrong_bytes)
-        if wrong_bytes == raw or wrong_bytes[:4] in same_length:
+        if wrong_bytes == raw or wrong_bytes[:4] in equally_long:
             idx.read(path)
         else:
             with pytest.raises(LadderError, match=f"{path} is not a valid IDX file"):
                 idx.read(path)
 
 
+# A header is two bytes of 0, the code of a dtype, the rank, and the extents as big-endian integers of 32 bits.
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
         (b"", "0 bytes"),
-        (b"\x1f\x8b\x08\x00" + bytes(20), "0x1f8b0800"),
+        (b"\x1f\x8b\x08\x00" + bytes(20), "0x1f8b0800"),  # compressed by gzip
         (struct.pack(">HBBI", 0, 0x0A, 1, 1) + b"x", "0x0a is not the code"),
         (struct.pack(">HBB", 0, 0x08, 0) + b"x", "rank is 0"),
         (struct.pack(">HBB65I", 0, 0x08, 65, *[1] * 65) + b"x", "rank is 65"),
         (struct.pack(">HBB", 0, 0x08, 3) + b"x" * 11, "inside its header of 16"),
         (struct.pack(">HBBII", 0, 0x0B, 2, 3, 5) + bytes(29), "has 41 bytes .* takes 42"),
         (struct.pack(">HBBII", 0, 0x0B, 2, 3, 5) + bytes(31), "has 43 bytes .* takes 42"),
-        (struct.pack("<HBBI", 0, 0x08, 1, 3) + b"xyz", "takes 50331656"),
+        (struct.pack("<HBBI", 0, 0x08, 1, 3) + b"xyz", "takes 50331656"),  # little-endian: an extent of 3 << 24
         (struct.pack(">HBB4I", 0, 0x0E, 4, *[0xFFFFFFFF] * 4), "takes"),
         (struct.pack(">HBB4I", 0, 0x0E, 4, 0, *[0xFFFFFFFF] * 3), "NumPy has no shape"),
     ],
@@ -146,12 +147,14 @@ def test_the_message_says_what_is_wrong(path, raw, reason):
 
 @pytest.fixture(scope="module")
 def digits_folder(tmp_path_factory):
+    """A folder with the offline digits, in place of the fixture of all tests: `write` must make it with its parents."""
     folder = tmp_path_factory.mktemp("digits") / "new" / "folder"
     write_digits(folder)
     return folder
 
 
-def test_digits_have_the_shape_of_mnist(digits_folder):
+def test_digits_have_the_shape_of_mnist_and_equally_frequent_labels(digits_folder):
+    """Of the 1797 images, a fifth are for testing."""
     assert {path.name for path in digits_folder.iterdir()} == {*dataset.FILES, "SHA256SUMS"}
     data_set = dataset.load(digits_folder)
     for images, labels, count in (
@@ -184,6 +187,7 @@ def test_digits_are_resampled_upright_and_in_place(digits_folder):
     data_set = dataset.load(digits_folder)
     images = np.concatenate([data_set.train_images, data_set.test_images])
     labels = np.concatenate([data_set.train_labels, data_set.test_labels])
+    # The inner 20 × 20 pixels, doubled to 40 × 40, are 8 × 8 blocks of 5 × 5.
     fine_images = np.repeat(np.repeat(images[:, 4:24, 4:24] / 255 * 16, 2, axis=1), 2, axis=2)
     coarse_images = fine_images.reshape(-1, 8, 5, 8, 5).mean(axis=(2, 4)).reshape(-1, 64)
     original_images, original_labels = load_digits(return_X_y=True)
@@ -220,7 +224,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_load(folder):
+def test_loading_returns_the_images_and_labels_of_all_files(folder):
     data_set = dataset.load(str(folder))
     np.testing.assert_array_equal(data_set.train_images, random_array((17, 28, 28), np.uint8))
     np.testing.assert_array_equal(data_set.train_labels, np.arange(17) % 10)

@@ -16,7 +16,7 @@ import pytest
 from ladder.data import dataset, download, mnist
 from ladder.errors import LadderError
 
-SIZES = (20_011, 65, 17, 1)
+SIZES = (20_011, 65, 17, 1)  # in bytes, made up
 CONTENTS = {name: bytes(i % 251 for i in range(size)) for name, size in zip(dataset.FILES, SIZES, strict=True)}
 EXPECTED = {
     name: download.ExpectedFile(len(contents), hashlib.sha256(contents).hexdigest())
@@ -28,6 +28,8 @@ GZIPPED_FIRST = GZIPPED_FILES[f"{FIRST_NAME}.gz"]
 
 
 class Handler(BaseHTTPRequestHandler):
+    """A mirror that replies by the next of its server's faults, and correctly when there is none left."""
+
     def do_GET(self):
         self.server.requested.append(self.path[1:])
         next(self.server.faults, reply_correctly)(self, GZIPPED_FILES.get(self.path[1:]))
@@ -126,7 +128,7 @@ def failure(folder, *mirrors):
     return str(caught.value)
 
 
-def test_servers_folders_and_file_urls(serve, mirror_folder, tmp_path, monkeypatch):
+def test_servers_folders_and_file_urls_can_be_mirrors(serve, mirror_folder, tmp_path, monkeypatch):
     monkeypatch.chdir(mirror_folder.parent)
     monkeypatch.setenv("HOME", str(mirror_folder.parent))
     server = serve()
@@ -195,12 +197,13 @@ def test_wrong_bytes_are_never_used(serve, mirror_folder, tmp_path, body, reason
 
 
 def assert_reason(message, mirror, reason):
+    """Assert that a message names the mirror with the reason, and the key of the configuration that sets mirrors."""
     assert re.search(f"{re.escape(str(mirror))}: .*({reason})", message), message
     assert "mnist_mirror" in message
 
 
 @pytest.mark.parametrize(
-    ("fault", "attempts", "reason"),
+    ("fault", "request_count", "reason"),
     [
         (reply_with_status(404), 1, "HTTP status 404"),
         (reply_with_status(204), 1, "HTTP status 204"),
@@ -211,11 +214,11 @@ def assert_reason(message, mirror, reason):
     ],
 )
 def test_a_fault_is_retried_if_it_may_be_temporary_then_the_next_mirror_is_tried(
-    serve, mirror_folder, tmp_path, fault, attempts, reason
+    serve, mirror_folder, tmp_path, fault, request_count, reason
 ):
     mirror = serve(*itertools.repeat(fault, 20))
     assert_reason(failure(tmp_path / "none", mirror), mirror.url, reason)
-    assert len(mirror.requested) == attempts
+    assert len(mirror.requested) == request_count
     fetch_and_verify(tmp_path / "data", mirror, mirror_folder)
 
 
@@ -259,9 +262,12 @@ def test_a_folder_that_cannot_be_made_or_a_full_disk_is_reported(mirror_folder, 
     script = (
         f"from ladder.data.download import ExpectedFile; expected = { ({FIRST_NAME: EXPECTED[FIRST_NAME]})!r}; {script}"
     )
-    # A limit on the size of files stands in for a full disk.
+    # A limit of 8 KiB on the size of files stands in for a full disk; with -B, Python writes no bytecode, which
+    # would be truncated.
     result = subprocess.run(
-        ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -c {script!r}"], capture_output=True, text=True
+        ["bash", "-c", f"ulimit -f 8; exec {shlex.quote(sys.executable)} -B -c {script!r}"],
+        capture_output=True,
+        text=True,
     )
     assert "can't be written: File too large. Make room" in result.stderr
     assert not list((tmp_path / "data").iterdir())

@@ -17,7 +17,7 @@ from ladder.store.study import Study
 
 MACHINE = "a-machine-with-quite-a-long-name-24c"
 CAMPAIGN = "a-campaign"  # in which everything was measured
-# The time of a call in each process, as a multiple of the case's median seconds.
+# The time of a call in each process, as a multiple of the case's seconds, which are the median.
 PROCESS_FACTORS = np.array([0.997, 0.998, 0.999, 1.001, 1.002, 1.003])
 
 
@@ -67,7 +67,8 @@ def tables(measurements, machine=MACHINE, max_threads=math.inf):
         shared, times = measurement.shared_columns(machine), {"total": measurement.seconds} | measurement.phases
         rows["samples"] += [shared | {"phase": phase, "seconds": seconds} for phase, seconds in times.items()]
         rows["checks"] += [
-            shared | {"check": name, "error": e, "bound": bound} for name, (e, bound) in measurement.checks.items()
+            shared | {"check": name, "error": error, "bound": bound}
+            for name, (error, bound) in measurement.checks.items()
         ]
         rows["curves"] += [shared | {"process": 0} | point for point in measurement.curve]
     return {
@@ -95,9 +96,9 @@ def merge(*studies):
     """The study of several machines, each of which may lack experiments; it is about the first one's."""
     tables_by_experiment = {}
     for experiment in dict.fromkeys(experiment for study in studies for experiment in study.tables):
-        holders = [study.tables[experiment] for study in studies if experiment in study.tables]
+        parts = [study.tables[experiment] for study in studies if experiment in study.tables]
         tables_by_experiment[experiment] = {
-            table: collect.concatenate([study_tables[table] for study_tables in holders]) for table in collect.TABLES
+            table: collect.concatenate([tables[table] for tables in parts]) for table in collect.TABLES
         }
     descriptions = {name: about for study in studies for name, about in study.descriptions.items()}
     return Study(tables_by_experiment, studies[0].machine_name, descriptions)

@@ -42,7 +42,7 @@ def learning_curve(case, loss):
 
 
 def stream(case):
-    """Memory-bound; on a GPU with copies of the arrays that the kernel reads and writes. `read` counts as 8 MB out."""
+    """Memory-bound; on a GPU with copies of the arrays that the kernel reads and writes, or 8 MB if it writes none."""
     if case.variant != "cuda":
         return {"seconds": cost_of(case).bytes / THREAD_BANDWIDTH / case.threads}
     array_counts = {"read": (1, 0), "copy": (1, 1), "triad": (2, 1)}[case.sizes["kernel"]]
@@ -95,9 +95,9 @@ def mlp(case):
     fields = {"seconds": seconds, "curve": learning_curve(case, 1), "checks": CHECKS}
     if name not in ("host", "cuda") or graph == "on":
         return fields
-    products = 0.995 if product == "openmp" else 0.85
+    product_share = 0.995 if product == "openmp" else 0.85  # of a training's operations
     shares = {"forward 1": 0.3, "forward 2": 0.2, "gradient 1": 0.3, "delta 1": 0.2}  # of the products
-    shares = {"update": 1 - products} | phase_seconds(products, shares)
+    shares = {"update": 1 - product_share} | phase_seconds(product_share, shares)
     phases = phase_seconds(seconds * (0.3 if product in ("cuda_tiled", "cuda_mma", "cublas") else 1), shares)
     return fields | {"phases": phases | (dict.fromkeys(COPIES, 0.9e-3) if name == "cuda" else {})}
 
@@ -174,7 +174,10 @@ STEPS_TO_TOLERANCE = {"steepest": 400, "cg": 50, "direct": 0}
 
 
 def descent(case):
-    """Linear systems, at 500 W: by Cholesky, or by iterations, which read A once, and again to recompute a residual."""
+    """Linear systems: by Cholesky, or by iterations, which read A once, and again to recompute a residual.
+
+    A GPU takes 500 W.
+    """
     sizes, recompute, method = case.sizes, case.tuning.get("recompute"), case.sizes["algorithm"]
     steps = STEPS_TO_TOLERANCE[method] if sizes["tolerance"] or method == "direct" else sizes["iterations"]
     if method == "direct":
@@ -204,7 +207,7 @@ def residuals(case):
     for step in [*range(50), *range(50, case.sizes["iterations"] + 1, 10)]:
         steps_since = step % interval if interval else step
         reported = rate**step if rate ** (step - steps_since) > 1e-6 else 1e-6 * (1 if is_cg else rate**steps_since)
-        yield {"step": step} | dict.fromkeys(("residual", "reference", "bound"), 4096 * reported**2)
+        yield {"step": step} | dict.fromkeys(("residual", "reference", "bound"), 4096 * reported**2)  # |b|² is 4096
 
 
 def descent_kernel(case):
@@ -278,6 +281,7 @@ def picture_and_copy_seconds(case, gpus):
 
 
 RULES = {rule.__name__: rule for rule in (stream, gemm, mlp, gemv, backprop, descent, descent_kernel, dcgan)}
+# Multiply-adds at 60 TFLOP/s.
 RULES["fma"] = lambda case: {"seconds": cost_of(case).flops / 60e12}
 # Layers at 40 TFLOP/s, slower by these factors with a gather before the product or a scatter after it.
 TCONV_FACTORS = {"cuda_im2col": 3, "cuda_col2im": 2}
@@ -318,7 +322,11 @@ def experiments(workload):
 
 
 def study(workload, drop=None, factor=None, change=None, machine=made_up.MACHINE, **options):
-    """A study of a chapter's cases; `drop` and `factor` select and slow cases, `change` alters Measurements."""
+    """A study of a chapter's cases.
+
+    `drop(case)` tells whether a case is missing, `factor(case)` how many times longer it takes, and
+    `change(measurement)` returns another Measurement in its place.
+    """
 
     def alter(measurement):
         if drop and drop(measurement.case):

@@ -7,8 +7,9 @@ import pytest
 from ladder.errors import LadderError
 from ladder.records.case import CACHES, Case, from_text, to_text
 
-INTEGERS = [0, 1, -1, 17, -65, 10**17, 2**53 + 1]
-REALS = [0.5, 1.0, -0.25, 1e-07, 1.5e-300, -2.5e-05, 0.1 + 0.2, 123456.75, 5e-324]
+INTEGERS = [0, 1, -1, 17, -65, 10**17, 2**53 + 1]  # the last one is no float64
+REALS = [0.5, 1.0, -0.25, 1e-07, 1.5e-300, -2.5e-05, 0.1 + 0.2, 123456.75, 5e-324]  # the last one is subnormal
+# Some of the words resemble numbers.
 WORDS = ["nn", "float64", "784-300-10", "8-8", "a.b:c-d", "X1", "inf", "nan", "e5", "cold", "c_openmp"]
 VALUES = [*INTEGERS, *REALS, *WORDS]
 
@@ -27,10 +28,10 @@ def test_random_cases_come_back_and_slugs_are_one_to_one():
     names = ["m", "n", "k", "rate", "layers", "block", "threads", "x_1", "product"]
     cases_by_slug = {}
     for _ in range(2000):
-        subset = rng.sample(names, rng.randint(1, len(names)))
-        size_count = rng.randint(0, len(subset))
+        case_names = rng.sample(names, rng.randint(1, len(names)))
+        size_count = rng.randint(0, len(case_names))
         sizes, tuning = (
-            {name: rng.choice(VALUES) for name in part} for part in (subset[:size_count], subset[size_count:])
+            {name: rng.choice(VALUES) for name in part} for part in (case_names[:size_count], case_names[size_count:])
         )
         case = Case("gemm", "blas", sizes, tuning, rng.choice(CACHES))
         parsed = Case.parse("gemm", "blas", case.slug)
@@ -53,16 +54,17 @@ def test_random_reals_come_back_or_are_refused():
 
 
 def test_the_order_of_tunings_does_not_matter_and_that_of_sizes_does():
-    pairs, swapped = ({"b": 1, "a": 2}, {"a": 2, "b": 1})
-    assert Case("g", "v", {}, pairs).slug == Case("g", "v", {}, swapped).slug == "cache=cold,a=2,b=1"
-    assert Case("g", "v", pairs, {}).slug != Case("g", "v", swapped, {}).slug
+    values, reordered = ({"b": 1, "a": 2}, {"a": 2, "b": 1})
+    assert Case("gemm", "blas", {}, values).slug == Case("gemm", "blas", {}, reordered).slug == "cache=cold,a=2,b=1"
+    assert Case("gemm", "blas", values, {}).slug != Case("gemm", "blas", reordered, {}).slug
 
 
 def test_a_parsed_case_has_sizes_tuning_cache_and_key():
     case = Case.parse("gemm", "blas", "form=nn,m=17,cache=warm,threads=2")
     assert (case.sizes, case.tuning, case.cache) == ({"form": "nn", "m": 17}, {"threads": 2}, "warm")
     assert case.key == "gemm/blas/form=nn,m=17,cache=warm,threads=2"
-    assert (case.threads, Case("gemm", "blas", {}, {}).threads) == (2, 1)
+    assert case.threads == 2
+    assert Case("gemm", "blas", {}, {}).threads == 1
 
 
 @pytest.mark.parametrize(
@@ -88,26 +90,26 @@ def test_a_parsed_case_has_sizes_tuning_cache_and_key():
         "m=+1,cache=cold",
         "m=1.50,cache=cold",
         "m=1e5,cache=cold",
-        "m=1e400,cache=cold",
+        "m=1e400,cache=cold",  # infinite as a float64
         "m= 1,cache=cold",
         "m=1 ,cache=cold",
         "m=a b,cache=cold",
         "m=../x,cache=cold",
         "m=a/b,cache=cold",
         "m=1,cache=cold\n",
-        "m=\u0661,cache=cold",
+        "m=\u0661,cache=cold",  # the Arabic digit 1
         "m=1-,cache=cold",
-        "m=" + "9" * 5000 + ",cache=cold",
+        "m=" + "9" * 5000 + ",cache=cold",  # more digits than Python converts to an integer
     ],
 )
 def test_a_text_that_is_not_a_slug_is_refused_in_a_sentence(slug):
     with pytest.raises(LadderError) as error:
         Case.parse("gemm", "blas", slug)
-    assert str(error.value).rstrip("'").endswith((".", "cache=cold"))
+    assert str(error.value).endswith(".")
 
 
 @pytest.mark.parametrize(("workload", "variant"), [("gemm", "../x"), ("../x", "blas")])
-def test_names_stay_inside_their_folder(workload, variant):
+def test_names_that_lead_out_of_their_folder_are_refused(workload, variant):
     with pytest.raises(LadderError, match="can't name a workload or variant"):
         Case.parse(workload, variant, "m=1,cache=cold")
 

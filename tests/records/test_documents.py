@@ -40,7 +40,7 @@ def test_a_changed_bit_of_a_document_is_noticed(machine, tmp_path):
     path = tmp_path / "here.json"
     write_json(path, machine)
     content = path.read_bytes()
-    for position in range(0, len(content), 11):
+    for position in range(0, len(content), 11):  # every 11th byte, to save time; `^ 4` flips one bit
         path.write_bytes(content[:position] + bytes([content[position] ^ 4]) + content[position + 1 :])
         with contextlib.suppress(LadderError):
             document = documents.read(path, "description")
@@ -53,10 +53,11 @@ def test_a_document_of_another_program_needs_no_digest(machine, tmp_path):
 
 
 def test_the_digest_of_roofs_is_not_taken_for_a_machine(tmp_path):
+    """The document of roofs, the best rates of machines, has machines as keys, besides `digest`."""
     path = tmp_path / "roofs.json"
     write_json(path, {"machine": {"rows": []}})
     assert documents.read(path, "roofs") == {"machine": {"rows": []}}
-    path.write_text(path.read_text(encoding="utf-8").replace("machine", "mere"), encoding="utf-8")
+    path.write_text(path.read_text(encoding="utf-8").replace("machine", "another"), encoding="utf-8")
     with pytest.raises(
         LadderError, match=r"doesn't match its digest: the file has changed since it was written\. Restore it"
     ):

@@ -53,12 +53,12 @@ def test_json_without_the_keys_or_without_an_object_is_refused(tmp_path):
 
 @pytest.mark.parametrize("path", ["x" * 250, "/".join(["x" * 200] * 21), "é" * 130])
 def test_a_path_that_is_too_long_is_refused_beforehand(tmp_path, path):
-    """The temporary file has a longer name."""
+    """Linux allows names of 255 bytes, of which the temporary file needs more than its target, and paths of 4096."""
     with pytest.raises(LadderError, match=r"the file system allows (names|paths) of .* Give it a shorter name"):
         files.require_writable(tmp_path / path)
 
 
-def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path):
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     files.require_writable_folders([tmp_path / "a/b/one.json", tmp_path / "two.json"])
     assert not list(tmp_path.iterdir())
     with pytest.raises(LadderError, match=r"/proc can't be written: "):

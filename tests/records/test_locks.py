@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -25,7 +26,7 @@ from ladder.records import locks
 locks.FOLDERS = tuple(map(Path, sys.argv[2:]))
 with locks.timing_lock(shared=sys.argv[1] == "shared"):
     print("holds", flush=True)
-    if sys.argv[1] == "started":
+    if sys.argv[1] == "parent":
         processes.run(["sh", "-c", "sleep 60 & echo $!; wait"])
     time.sleep(60)
 """
@@ -48,6 +49,7 @@ def folders(tmp_path, monkeypatch):
 
 
 def lock_files(name="timing"):
+    """The files of a lock of the machine, by default of its lock for timing, one per folder."""
     return [folder / f"ladder-{name}-{os.getuid()}.lock" for folder in locks.FOLDERS]
 
 
@@ -67,7 +69,7 @@ def can_enter(context, seconds=0.2):
 
 @contextlib.contextmanager
 def holder(kind="alone", **variables):
-    """Another process that holds the machine for timing; `kind` is "alone", "shared", or "started" with a child."""
+    """Another process that holds the machine for timing; `kind` is "alone", "shared", or "parent", with a child."""
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], **variables}
     line = [sys.executable, "-c", HOLDER_CODE, kind, *map(str, locks.FOLDERS)]
     with subprocess.Popen(line, env=environment, cwd=locks.FOLDERS[0], stdout=subprocess.PIPE, text=True) as process:
@@ -87,10 +89,10 @@ def test_the_machine_is_held_by_one_or_shared():
 
 
 def test_a_lock_that_is_free_in_only_one_folder_is_waited_for():
-    """A holder briefly has only one while it releases the lock: a process that tries then must not block itself."""
-    with locks.open_private(locks.FOLDERS[1] / f"ladder-timing-{os.getuid()}.lock") as last:
-        fcntl.flock(last, fcntl.LOCK_EX)
-        threading.Timer(0.2, lambda: fcntl.flock(last, fcntl.LOCK_UN)).start()
+    """A holder that releases a lock has it in only one folder for a moment: who tries then must not block itself."""
+    with locks.open_private(lock_files()[1]) as second_file:
+        fcntl.flock(second_file, fcntl.LOCK_EX)
+        threading.Timer(0.2, lambda: fcntl.flock(second_file, fcntl.LOCK_UN)).start()
         assert can_enter(locks.timing_lock(shared=True), 10)
 
 
@@ -201,13 +203,14 @@ def test_a_holder_with_another_tmp_is_reported_and_no_earlier_one(capsys, folder
 
 
 @pytest.mark.parametrize(
-    "make_context",
+    "take_lock",
+    # A GPU's lock has the GPU's name; here it is called `timing` to share its files with the lock for timing.
     [locks.timing_lock, lambda: locks.timing_lock(shared=True), lambda: locks.first_free_lock(["timing"])],
     ids=["alone", "shared", "gpu"],
 )
-def test_who_releases_a_lock_is_reported_no_more(capsys, make_context):
+def test_a_holder_that_has_released_its_lock_is_no_longer_reported(capsys, take_lock):
     """Though the process is alive, and the next holder hasn't signed yet."""
-    with make_context():
+    with take_lock():
         assert all(path.read_bytes() for path in lock_files())
     files = locks.open_machine_lock("timing")
     for file in files:
@@ -216,7 +219,7 @@ def test_who_releases_a_lock_is_reported_no_more(capsys, make_context):
     locks.release(files)
 
 
-def test_who_shares_a_lock_stays_reported_after_another_holder_left(capsys):
+def test_a_shared_holder_is_still_reported_after_another_has_left(capsys):
     with holder("shared") as remaining:
         with locks.timing_lock(shared=True):
             pass
@@ -259,7 +262,7 @@ def make_link(path):
     path.symlink_to(path.parent.parent / "precious")
 
 
-def make_full_folder(path):
+def make_nonempty_folder(path):
     path.mkdir()
     (path / "file").touch()
 
@@ -268,7 +271,7 @@ def make_device(path):
     path.symlink_to("/dev/null")  # only root makes devices
 
 
-ODD_FILES = pytest.mark.parametrize("make", [make_link, make_full_folder, os.mkfifo, make_device])
+ODD_FILES = pytest.mark.parametrize("make", [make_link, make_nonempty_folder, os.mkfifo, make_device])
 
 
 @ODD_FILES
@@ -306,8 +309,14 @@ def test_an_empty_folder_is_replaced_by_a_lock(tmp_path):
 def test_a_lock_of_another_user_is_refused(monkeypatch):
     with locks.timing_lock():
         pass
-    stat = os.fstat
-    monkeypatch.setattr(locks.os, "fstat", lambda file: os.stat_result([*stat(file)[:4], 4711, *stat(file)[5:]]))
+    fstat = os.fstat
+
+    def fstat_of_another_user(file):
+        status = list(fstat(file))
+        status[stat.ST_UID] += 1
+        return os.stat_result(status)
+
+    monkeypatch.setattr(locks.os, "fstat", fstat_of_another_user)
     with pytest.raises(LadderError, match=r"it isn't a plain file of this user's\. Delete it"):
         locks.timing_lock().__enter__()
 
@@ -317,7 +326,7 @@ def test_one_folder_suffices_and_none_is_refused(folders):
     with locks.timing_lock():
         pass
     lock_files()[0].unlink()
-    lock_files("turn")[0].unlink()
+    lock_files("turn")[0].unlink()  # the lock on which later processes queue
     folders[0].rmdir()
     with pytest.raises(LadderError, match=r"The locks of this machine can't be written \(.*\). Make /tmp writable\."):
         locks.timing_lock().__enter__()
@@ -325,7 +334,7 @@ def test_one_folder_suffices_and_none_is_refused(folders):
 
 def test_a_child_keeps_the_lock_of_a_holder_that_dies(capsys):
     """For example, a child of a killed run's compiler continues for a while."""
-    with holder("started") as process:
+    with holder("parent") as process:
         child_id = int(process.stdout.readline())
         process.kill()
         process.wait()
@@ -345,7 +354,7 @@ def test_a_child_keeps_the_lock_of_a_holder_that_dies(capsys):
         lambda: compiler.ensure("sm_90", "gemm", "cuda_naive", "dtype=float64,block=16"),
     ],
 )
-def test_a_folder_that_cannot_be_written_is_a_sentence(monkeypatch, tmp_path, take_lock):
+def test_a_folder_that_cannot_be_written_is_refused(monkeypatch, tmp_path, take_lock):
     for name in (".snakemake", "results"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)

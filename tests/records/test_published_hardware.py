@@ -50,6 +50,6 @@ def test_other_hardware_is_refused_by_its_differences(published_folder, other, d
         published_hardware.require_same_hardware("box", other, published_folder if is_replaced else None)
 
 
-def test_a_folder_that_is_written_anew_does_not_count(published_folder):
+def test_the_published_folder_that_is_replaced_does_not_count(published_folder):
     Path("results/published/campaigns/box_1/machine.json").unlink()
     published_hardware.require_same_hardware("box", description(cores=4), published_folder)

@@ -21,6 +21,7 @@ runs.begin(sys.argv[1])
 print("began", flush=True)
 time.sleep(60)
 """
+# A line of /proc/self/mountinfo, with gaps for the type of the file system and for further options.
 MOUNT_LINE = "36 35 0:31 / / rw,relatime - {} server:/home rw,vers=4.2{}\n"
 
 
@@ -52,6 +53,7 @@ def set_mount(file_system, options=""):
 def test_damaged_metadata_is_removed_unless_a_run_is_alive(folder, damaged):
     from snakemake.persistence import MetadataRecord
 
+    # Snakemake splits a long name over folders, which begin with @.
     paths = [folder / "metadata" / name for name in ("sound", "@long/damaged")]
     for path, text in zip(paths, (b'{"rule": "plan", "starttime": 1.5}', damaged), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,14 +101,15 @@ def test_locks_of_a_killed_run_are_removed_whatever_the_host_name(folder):
         ("9p", "", False),
     ],
 )
-@pytest.mark.parametrize("text", [None, "", "another\n", "{"])
+# None: a sound signature; the other texts are truncated, or were written by an earlier version.
+@pytest.mark.parametrize("lock_text", [None, "", "another\n", "{"])
 def test_a_run_of_another_boot_counts_as_ended_if_the_file_system_shows_locks(
-    folder, file_system, options, is_removed, text
+    folder, file_system, options, is_removed, lock_text
 ):
     set_mount(file_system, options)
     sign_last_run(folder, boot="another", host=os.uname().nodename)
-    if text is not None:  # truncated, or written by an earlier version
-        (folder / runs.LOCK_NAME).write_text(text)
+    if lock_text is not None:
+        (folder / runs.LOCK_NAME).write_text(lock_text)
     assert runs.may_be_running(folder) is not is_removed
     if is_removed:
         runs.begin(folder)
@@ -160,7 +163,8 @@ def test_a_run_waits_for_a_process_that_tests_the_lock(folder):
                 run.kill()
 
 
-def test_a_mount_is_found_by_its_point(tmp_path, monkeypatch):
+def test_the_mount_of_a_path_is_the_last_one_on_its_closest_mount_point(tmp_path, monkeypatch):
+    """`\\040` is a blank; the mount point `/tm` only begins like `/tmp`."""
     monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mounts")
     lines = [
         "1 0 8:1 / / rw - ext4 /dev/sda rw",

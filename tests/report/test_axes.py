@@ -41,7 +41,7 @@ AXES = {
 }
 
 
-def test_every_figure_that_needs_no_data_set_is_here():
+def test_the_list_of_axes_has_every_figure_that_needs_no_data_set():
     assert set(AXES) == {name for name in figures.names() if not figures.constants(name)["USES_DATA"]}
 
 
@@ -68,6 +68,7 @@ def milliseconds(text):
 @pytest.mark.parametrize(("name", "phase_share", "min_bars"), [("gemv_phases", 0.95, 8), ("mlp_methods", 1.0, 1)])
 def test_calls_with_phases_are_drawn_at_the_time_beside_them(name, phase_share, min_bars):
     for axes in draw(name, tables(name)).axes:
+        # The times stand at the right edge of the axes, at x = 1.
         labels = {round(text.xy[1], 6): milliseconds(text.get_text()) for text in axes.texts if text.xy[0] == 1}
         dots = {round(y, 6): x for x, y in axes.collections[-1].get_offsets()}
         assert len(labels) >= min_bars
@@ -98,6 +99,6 @@ def test_speedups_of_the_training_are_over_one_thread():
     for axes in (openmp, blas):
         ideal, *lines = sorted(axes.lines, key=lambda line: -line.get_linewidth())
         assert [*ideal.get_ydata()] == [1, 2, 6, 24]
-        assert len(lines) == 4
+        assert len(lines) == 4  # the forms nn, tn and nt, and the whole training
         for line in lines:
             assert [*line.get_ydata()] == pytest.approx([1, 2**0.8, 6**0.8, 24**0.8], rel=1e-3)

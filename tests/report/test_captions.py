@@ -36,8 +36,8 @@ def numbers_of_code():
     """{figure: the numbers of its caption in order}, from the code."""
     rungs = [*backprop_lines.LINES.values()]
     at_o2 = [rung for rung in rungs if rung.tuning == {"flags": "O2"}]
-    assert rungs[: len(at_o2)] == at_o2, "the first ones"
-    assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE
+    assert rungs[: len(at_o2)] == at_o2, "the caption gives the number of the first rungs, which are built with O2"
+    assert pytest.approx(1.2) == chapter_study.PHASES_TOLERANCE, "captions say `fifth`"
     first, *_ = splits.CALLS
     return {
         "backprop_host": [MEDIAN_LEVEL],
@@ -68,8 +68,9 @@ def test_the_numbers_of_captions_are_those_of_the_code():
     assert captions == numbers_of_code()
 
 
-def test_the_captions_of_variations_tell_the_base_that_is_varied():
+def test_the_caption_of_variations_names_every_value_of_the_base_that_is_varied():
     text = " ".join(figures.constants("backprop_variations")["CAPTION"].split())
+    # {a value of a tuning: how the caption names it}
     phrases = {
         "static": "a static schedule",
         "reduction": "a reduction of the error",
@@ -84,6 +85,6 @@ def test_the_captions_of_variations_tell_the_base_that_is_varied():
     phrases |= {"offsets": "of `cuda_flat`, stored offsets"}
     bases = (backprop_lines.SHARED_LOOPS, backprop_lines.KERNELS, backprop_lines.FLAT)
     base = [value for tuning in bases for value in tuning.values()]
-    assert {phrases[value] for value in base} == {word for word in phrases.values() if word in text}
-    places = [text.index(phrases[value]) for value in base]
-    assert sorted(places) == places
+    assert {phrases[value] for value in base} == {phrase for phrase in phrases.values() if phrase in text}
+    positions = [text.index(phrases[value]) for value in base]
+    assert sorted(positions) == positions

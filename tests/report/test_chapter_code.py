@@ -13,16 +13,16 @@ CODE = 'def fails(study, *arguments):\n    return {}["bytes_"]\n'
 
 
 @pytest.fixture
-def function(tmp_path):
-    """The function of a file `code.py`, whose line 2 raises KeyError, with the path of the file."""
+def failing_function(tmp_path):
+    """The function `fails` of a file `code.py`, whose line 2 raises KeyError, with the path of the file."""
     path = tmp_path / "code.py"
     names = {}
     exec(compile(CODE, path, "exec"), names)
     return names["fails"], path
 
 
-def test_a_mistake_in_a_table_names_the_line(function, monkeypatch):
-    fails, path = function
+def test_a_mistake_in_a_table_names_the_line(failing_function, monkeypatch):
+    fails, path = failing_function
     chapter = chapters.Chapter("gemm", path.parent, 1, "On gemm", ("square",))
     monkeypatch.setattr(chapters.Chapter, "table_of", lambda self, name, study: fails(study))
     with pytest.raises(
@@ -32,8 +32,8 @@ def test_a_mistake_in_a_table_names_the_line(function, monkeypatch):
     assert f"(line 2 of {path})" in str(error.value)
 
 
-def test_a_mistake_in_a_figure_names_the_line(function, monkeypatch):
-    fails, path = function
+def test_a_mistake_in_a_figure_names_the_line(failing_function, monkeypatch):
+    fails, path = failing_function
     monkeypatch.setattr(figures, "modules", lambda: {"gemm_own": ("gemm", path)})
     monkeypatch.setattr(figures, "module", lambda name: type("Module", (), {"draw": staticmethod(lambda: fails(1))}))
     with pytest.raises(
@@ -42,8 +42,8 @@ def test_a_mistake_in_a_figure_names_the_line(function, monkeypatch):
         figures.draw("gemm_own")
 
 
-def test_a_mistake_in_a_claim_names_the_line(function, monkeypatch):
-    fails, path = function
+def test_a_mistake_in_a_claim_names_the_line(failing_function, monkeypatch):
+    fails, path = failing_function
     chapter = chapters.Chapter("gemm", path.parent, 1, "On gemm", ())
     (path.parent / chapters.LINES_FILE).touch()
     monkeypatch.setattr(chapters, "chapters", lambda: [chapter])
@@ -53,9 +53,11 @@ def test_a_mistake_in_a_claim_names_the_line(function, monkeypatch):
 
 
 @pytest.mark.parametrize("is_own_code", [True, False])
-def test_a_mistake_in_a_text_names_the_line_of_the_code_and_of_the_text(function, is_own_code, tmp_path, monkeypatch):
+def test_a_mistake_in_a_text_names_the_line_of_the_code_and_of_the_text(
+    failing_function, is_own_code, tmp_path, monkeypatch
+):
     """The function may be another chapter's."""
-    fails, path = function
+    fails, path = failing_function
     monkeypatch.setattr(chapters, "chapters", lambda: [chapters.Chapter("gemm", path.parent, 1, "On gemm", ())])
     template = (path.parent if is_own_code else tmp_path / "other") / "text.tex"
     template.parent.mkdir(exist_ok=True)
@@ -65,8 +67,8 @@ def test_a_mistake_in_a_text_names_the_line_of_the_code_and_of_the_text(function
         templates.render(template, {"fails": fails})
 
 
-def test_a_wrong_argument_of_a_text_and_a_mistake_elsewhere_name_the_line_of_the_text(function):
-    fails, path = function
+def test_a_wrong_argument_of_a_text_and_a_mistake_elsewhere_name_the_line_of_the_text(failing_function):
+    fails, path = failing_function
     template = path.parent / "text.tex"
     for text, sentence in (
         ("<<fails()>>", "fails() missing 1 required positional argument: 'study'."),

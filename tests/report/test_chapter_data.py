@@ -15,6 +15,7 @@ from ladder.planning import configuration
 from ladder.report import chapter_conditions, chapter_data, chapters, study_attributes, texts, unmeasured_sources
 from ladder.workflow import invocation
 
+# The chapter of the example of a user's workload, a x + y, whose `lines.py` names the experiment `axpy_threads`.
 AXPY = TESTS / "workloads/example/axpy/paper"
 EXPERIMENTS = {
     "axpy_threads": {"workload": "axpy", "sizes": {"elements": 1000}},
@@ -62,6 +63,7 @@ def test_a_users_chapter_is_accepted(paper):
     chapter_data.require_user_chapters({"mlp_threads": {"workload": "mlp"}})
 
 
+# A mistake is made by replacing a text of a file; `sentence` is the error, in which `place` is the line of the mistake.
 @pytest.mark.parametrize(
     ("file", "old", "new", "sentence"),
     [
@@ -321,6 +323,7 @@ def test_texts_of_values_that_a_plan_lacks_are_accepted(paper):
     chapter_data.require_user_chapters(EXPERIMENTS)
 
 
+# A table and a figure that misspell `find` and `machines`.
 TABLE = "def square(study):\n    return study.fnd('parallel')\n"
 FIGURE = 'TITLE = "T"\nCATEGORY = "C"\nCAPTION = "C"\n\n\ndef draw(given):\n    return given.machnes\n'
 

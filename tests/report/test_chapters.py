@@ -35,7 +35,7 @@ def test_the_projects_chapters_have_their_order_and_tables():
     assert tables["gemm"] == ("square", "threads", "gpu", "gpu_mixed", "gpu_training")
 
 
-def test_tables_are_those_that_planning_reads(tmp_path, monkeypatch):
+def test_the_tables_that_a_chapter_names_must_have_functions(tmp_path, monkeypatch):
     gemm = chapters.Chapter("gemm", tmp_path, 1, "On gemm", ("other",))
     monkeypatch.setattr(chapters, "chapters", lambda: [gemm])
     assert chapters.table_names() == ["gemm_other"]

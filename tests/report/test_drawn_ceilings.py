@@ -23,7 +23,8 @@ from made_up import chapters as made_chapters
 
 FIRST_MACHINE, SECOND_MACHINE = MACHINES[:2]
 GIGA = 1e9
-# {threads: (products, streams)}, and those of a GPU, in units of RATE_UNIT of a machine, in FLOP/s or bytes/s.
+# Made-up ceilings: of products in FLOP/s and of streams in bytes/s, both in units of RATE_UNIT of the machine; for the
+# host as {threads: (products, streams)}.
 THREAD_CEILINGS = {1: (10, 2), 2: (18, 3), 6: (40, 5), 24: (90, 7)}
 GPU_PRODUCTS = {"float64": 600, "float32": 900}
 GPU_STREAMS, GPU_MULTIPLY_ADDS = 50, 300
@@ -67,6 +68,7 @@ def panel_ceilings(monkeypatch):
 
 
 def test_a_panel_stands_under_the_ceiling_of_its_own_machine(panel_ceilings):
+    # Instead of a machine of a role, the study has its bandwidth.
     study = SimpleNamespace(machine={"host": 1e9, "widest": 5e9}.get)
     panel = scaling.Panel("widest", [], "threads", lambda rate: {1: rate, 2: 2 * rate})
     scaling.fill(
@@ -75,19 +77,21 @@ def test_a_panel_stands_under_the_ceiling_of_its_own_machine(panel_ceilings):
     assert panel_ceilings == [{1: 5.0}]
 
 
+# `kind` is 0 for the ceilings of products in THREAD_CEILINGS and 1 for those of streams; float32 has a `factor` of 2.
 @pytest.mark.parametrize(
-    ("name", "column", "factor", "gpus", "headings"),
+    ("name", "kind", "factor", "gpu_ceilings", "headings"),
     [
         ("gemv_scaling", 1, 1, [{1: 50, 8: 400}], ["cores: GB/s", "GPUs: GB/s"]),
         ("backprop_host", 0, 2, [], ["time of an epoch: 1 thread, 20,000 images", "threads: GFLOP/s"]),
     ],
 )
 def test_a_ceiling_over_threads_is_that_of_as_many_threads_of_the_machine(
-    name, column, factor, gpus, headings, panel_ceilings
+    name, kind, factor, gpu_ceilings, headings, panel_ceilings
 ):
     """The ceiling of several GPUs is the sum of their memory bandwidths."""
     figure = draw(name, tables(name), ceilings())
-    assert panel_ceilings == [{threads: factor * rates[column] for threads, rates in THREAD_CEILINGS.items()}, *gpus]
+    host_ceilings = {threads: factor * rates[kind] for threads, rates in THREAD_CEILINGS.items()}
+    assert panel_ceilings == [host_ceilings, *gpu_ceilings]
     assert [f"{axes.get_xlabel()}: {axes.get_title(loc='left')}" for axes in figure.axes] == headings
 
 
@@ -96,7 +100,7 @@ ROOFLINE_VARIANTS = {"blas", "cublas", "cuda_naive"}
 
 @pytest.fixture(scope="module")
 def roofline():
-    """The figure of two machines, and its tables, of few variants."""
+    """The figure of two machines, drawn with few variants, and the tables behind it."""
     inputs = tables(
         "gemm_roofline",
         (FIRST_MACHINE, SECOND_MACHINE),
@@ -112,6 +116,7 @@ def test_the_roofline_of_each_of_two_machines_has_its_own_roofs(roofline):
         unit, is_gpu = RATE_UNIT[(FIRST_MACHINE, SECOND_MACHINE)[number // 2]] / GIGA, number % 2
         roofs = [line.get_ydata() for line in axes.lines if line.get_color() == theme.DARK]
         tops, slopes = [max(y) for y in roofs], [min(y) for y in roofs]
+        # (FLOP/s, bytes/s) of each roof: with and without tensor cores, or of 1 and of 24 threads.
         expected = [(600, 50), (300, 50)] if is_gpu else [(10, 2), (90, 7)]
         assert tops == pytest.approx([unit * flops for flops, _ in expected])
         assert slopes == pytest.approx([unit * bandwidth / 10 for _, bandwidth in expected]), (
@@ -154,17 +159,22 @@ WATERFALL_LABELS = {
 def test_a_waterfall_goes_by_the_ceilings_of_its_machine(workload, monkeypatch):
     """Also beside the ceilings of another machine; a machine that is seven times faster has a seventh of the time."""
     name, both_ceilings = f"{workload}_waterfall", ceilings()
-    words = []
-    monkeypatch.setattr(waterfall, "figure", lambda panels, *labels, **options: words.append(labels[:2]) or panels)
-    choices, inputs = (both_ceilings, {FIRST_MACHINE: both_ceilings[SECOND_MACHINE]}), tables(name)
-    slower, faster = (times(figures.draw(name, tables=inputs, ceilings=choice)) for choice in choices)
+    drawn_labels = []
+    monkeypatch.setattr(
+        waterfall, "figure", lambda panels, *labels, **options: drawn_labels.append(labels[:2]) or panels
+    )
+    faster_ceilings, inputs = {FIRST_MACHINE: both_ceilings[SECOND_MACHINE]}, tables(name)
+    slower, faster = (
+        predicted_times(figures.draw(name, tables=inputs, ceilings=ceilings_of_machines))
+        for ceilings_of_machines in (both_ceilings, faster_ceilings)
+    )
     assert slower[0] == pytest.approx(7 * faster[0])
     assert all(slow == fast or slow > fast for slow, fast in zip(slower, faster, strict=True))
     assert slower[1:] != faster[1:]
-    assert words == [WATERFALL_LABELS[workload]] * 2
+    assert drawn_labels == [WATERFALL_LABELS[workload]] * 2
 
 
-def times(panels):
+def predicted_times(panels):
     """The ceiling's seconds of the first panel, and all predicted seconds."""
     return [
         next(iter(panels.values()))[2],

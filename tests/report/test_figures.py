@@ -37,7 +37,7 @@ def require_in_bounds(figure):
     assert figure.get_figwidth() == theme.WIDTH
     assert figure.get_figheight() <= theme.MAX_HEIGHT
     assert min(text.get_fontsize() for text in figure.findobj(Text) if text.get_text()) >= theme.SMALL
-    box = figure.get_tightbbox()
+    box = figure.get_tightbbox()  # in inches; the tolerance is half a millimetre
     assert box.x0 >= -0.02
     assert box.y0 >= -0.02
     assert box.x1 <= figure.get_figwidth() + 0.02
@@ -103,7 +103,7 @@ def test_methods_stand_in_the_order_of_every_chapter():
 
 
 @pytest.mark.slow
-def test_seaborn_brings_no_statistics():
+def test_drawing_does_not_import_scipys_statistics_and_constants_not_even_matplotlib():
     """The kit keeps seaborn from importing SciPy's statistics, which a program can still import itself."""
     code = "import sys; from ladder.report.figures import bars, heat; assert 'scipy.stats' not in sys.modules"
     subprocess.run([sys.executable, "-c", code + "; import scipy.stats"], check=True)
@@ -117,7 +117,7 @@ def test_looks_differ_by_more_than_the_colour():
     assert len({look.marker for look in all_looks}) == len(all_looks)
     for names in ({*workloads.variants("gemm"), *workloads.variants("mlp")}, set(workloads.variants("gemv"))):
         looks_of_group = {name: looks.look(name) for name in methods.looks() if name.split(" ")[0] in names}
-        on_gpu = {name for name in looks_of_group if "cu" in name}
+        on_gpu = {name for name in looks_of_group if "cu" in name}  # `cuda_...` and `cublas...`
         for together in (on_gpu, set(looks_of_group) - on_gpu):
             assert len({looks_of_group[name].colour for name in together}) == len(together) > 4
     other = looks.look("my_kernel")
@@ -133,9 +133,9 @@ def test_machines_measured_here_come_first():
     assert medians.machines(experiment) == ["b", "c", "a (published)"]
 
 
-@pytest.mark.parametrize(("limits", "ticks"), [((2.1, 4.9), 5), ((0.9, 1200), 7), ((1e-6, 1e3), 5), ((30, 31), 2)])
-def test_logarithmic_axes_have_some_round_numbers_but_not_too_many(limits, ticks):
-    assert len(scales.RoundNumbers(7).tick_values(*limits)) == ticks
+@pytest.mark.parametrize(("limits", "tick_count"), [((2.1, 4.9), 5), ((0.9, 1200), 7), ((1e-6, 1e3), 5), ((30, 31), 2)])
+def test_logarithmic_axes_have_some_round_numbers_but_not_too_many(limits, tick_count):
+    assert len(scales.RoundNumbers(7).tick_values(*limits)) == tick_count
 
 
 def test_numbers_are_written_with_their_units():
@@ -152,7 +152,8 @@ def test_numbers_are_written_with_their_units():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", figures.FORMATS)
-def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(suffix, tmp_path):
+def test_on_a_full_disk_a_figure_is_refused_and_the_old_file_stays(suffix, tmp_path):
+    """A limit of 100 bytes on the size of files stands in for a full disk."""
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(b"old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -171,7 +172,7 @@ def test_a_figure_that_finds_the_disk_full_is_a_sentence_and_leaves_the_old_one(
 
 
 @pytest.mark.slow
-def test_same_tables_same_bytes(tmp_path):
+def test_the_same_tables_give_the_same_bytes_of_a_figure(tmp_path):
     names = ("mlp_methods",)
     for name in names:
         for experiment, inputs in tables(name).items():
@@ -188,10 +189,10 @@ def test_same_tables_same_bytes(tmp_path):
     for path in files:
         assert path.read_bytes() == (tmp_path / "2" / path.name).read_bytes()
         if path.suffix == ".pdf":
-            assert b"/Subtype /Type3" not in path.read_bytes()
+            assert b"/Subtype /Type3" not in path.read_bytes()  # fonts that publishers refuse
 
 
-def test_numbers_of_threads_have_words_where_there_is_room():
+def test_ticks_of_threads_have_labels_where_there_is_room():
     assert scales.spaced_ticks([1]) == [1]
     assert scales.spaced_ticks([1, 2]) == [1, 2]
     assert scales.spaced_ticks([1, 2, 4, 6, 12, 24]) == [1, 2, 4, 6, 12, 24]

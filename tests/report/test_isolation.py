@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+# Draws a small figure into the folder that is its argument.
 PROGRAM = """
 import sys
 import pandas as pd
@@ -21,14 +22,15 @@ with theme.context():
     for suffix in ("svg", "pdf", "png"):
         theme.save(figure, f"{sys.argv[1]}/x.{suffix}")
 """
-RC = "font.size: 30\nsavefig.dpi: 50\nimage.origin: lower\nbackend: nosuch\ntext.usetex: True\n"
+SETTINGS = "font.size: 30\nsavefig.dpi: 50\nimage.origin: lower\nbackend: nosuch\ntext.usetex: True\n"
 
 
-# Each of the following functions prepares a folder, and returns the variables to set there, None to unset one.
+# Each of the following functions prepares a folder as the working directory of PROGRAM, and returns the environment
+# variables to set for it, None to unset one.
 
 
 def settings_beside(folder):
-    (folder / "matplotlibrc").write_text(RC)
+    (folder / "matplotlibrc").write_text(SETTINGS)
     return {}
 
 
@@ -38,13 +40,13 @@ def broken_settings_beside(folder):
 
 
 def settings_by_name(folder):
-    (folder / "rc").write_text(RC)
+    (folder / "rc").write_text(SETTINGS)
     return {"MATPLOTLIBRC": str(folder / "rc")}
 
 
 def settings_and_style_at_home(folder):
     """Settings and a broken style in the user's home."""
-    for name, content in {"matplotlibrc": RC.encode(), "stylelib/a.mplstyle": b"\xff\xfe"}.items():
+    for name, content in {"matplotlibrc": SETTINGS.encode(), "stylelib/a.mplstyle": b"\xff\xfe"}.items():
         path = folder / ".config/matplotlib" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -85,6 +87,7 @@ def draw(folder, changes):
 
 @pytest.fixture(scope="module")
 def plain_bytes(tmp_path_factory):
+    """The bytes of the figure without any settings of a user."""
     return draw(tmp_path_factory.mktemp("plain"), {})
 
 

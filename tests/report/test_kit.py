@@ -22,7 +22,7 @@ from ladder.report.figures import (
 )
 from ladder.statistics.quotients import Ratio
 
-FAR = medians.FAR
+FAR = medians.FAR  # drawn in place of an infinite end of an interval
 COLUMNS = ["method", "threads", "median", "low", "high", "converged"]
 SUMMARIES = pd.DataFrame(
     [
@@ -90,6 +90,7 @@ def bar(name, value, converged=True, shade=0.5, **options):
 def test_bars_are_as_long_as_their_values_and_hollow_where_not_converged(axes):
     group_bars = [bar("one", 3.0), bar("two", 5.0, converged=False), bar("none", None)]
     bars.draw_groups(axes, [("openmp", group_bars), ("blas", [bar("three", 7.0, shade=0.0)])], min_extent=20.0)
+    # At 0 and 4 + GROUP_GAP are the names of the groups, and at 3 is the bar without a value.
     places = [1, 2, 5 + bars.GROUP_GAP]
     rectangles = [(patch.get_width(), patch.get_x(), patch.get_y() + patch.get_height() / 2) for patch in axes.patches]
     assert rectangles == [
@@ -187,7 +188,7 @@ def test_a_waterfall_tells_times_gains_predictions_and_the_ceiling(axes):
     ]
     waterfall.fill(axes, rungs, 5e-5, max_ticks=7)
     (dots,) = axes.collections
-    places = [0, 1, 2, 3 + waterfall.PEER_GAP]
+    places = [0, 1, 2, 3 + waterfall.PEER_GAP]  # of the rungs; their dots spread by half of DOT_SPREAD to either side
     expected = [
         (pytest.approx(factor * seconds), pytest.approx(position, abs=waterfall.DOT_SPREAD / 1.99))
         for position, seconds in zip(places, (8e-3, 2e-3, 1e-3, 5e-4), strict=True)
@@ -232,11 +233,12 @@ def test_threads_have_a_logarithmic_axis_with_a_tick_at_each(axes):
     scales.thread_axis(axes.xaxis, [24, 1, 2, 6, 2])
     assert axes.get_xscale() == "log"
     assert ticks(axes.xaxis) == {"1": 1, "2": 2, "6": 6, "24": 24}
-    assert axes.get_xlim() == pytest.approx((1 / 1.2, 24 * 1.2))
+    assert axes.get_xlim() == pytest.approx((1 / 1.2, 24 * 1.2))  # a margin of 20 %
 
 
 def test_an_axis_holds_all_medians_and_intervals_that_are_not_far_off():
     low, high = scales.extent(SUMMARIES)
+    # An interval counts up to a factor of 4 from its median; the axis extends by a factor of 1.25 beyond.
     assert (low, high) == pytest.approx((0.25 / 4 / 1.25, 5.0 * 1.25))
 
 
@@ -305,7 +307,7 @@ def test_the_height_of_a_bar_does_not_depend_on_others(axes, places):
 def test_an_axis_of_bars_holds_the_longest_with_all_of_its_parts(axes):
     parts = [(5.0, "red"), (6.0, "blue")]
     bars.draw_groups(axes, [("openmp", [bar("a", 10.0, parts=parts), bar("b", 2.0, parts=[(1.0, "red")])])])
-    assert axes.get_xlim() == (0, pytest.approx(1.08 * 11.0))
+    assert axes.get_xlim() == (0, pytest.approx(1.08 * 11.0))  # the parts of 5 and 6, and a margin of 8 %
 
 
 def test_cells_of_all_methods_are_compared_with_the_best_of_their_column(axes):
@@ -363,7 +365,10 @@ def test_the_legend_of_a_waterfall_shows_ticks_lines_and_parts_as_they_are_drawn
 
 
 def test_waterfalls_of_several_machines_have_one_range_of_times():
-    """A panel with more rungs is higher; the heights follow from the constants of `waterfall`, in inches."""
+    """A panel with more rungs is higher: it has the height of its rungs, of half a rung, and 0.58 inches of margin.
+
+    A rung has 0.148 inches, or less if the panels would exceed 4.2 inches together, but no less than 0.108.
+    """
     fast, slow = [rung("one", 1e-6)], [rung("one", 2e-3), rung("two", 1e-3)]
     figure = waterfall.figure({"here": ("n = 5", fast, None), "there": ("n = 5", slow, None)}, "time", "floor")
     first, other = figure.axes

@@ -57,7 +57,7 @@ def test_a_ratio_near_1_has_more_decimals_in_sentences(value, text):
     assert ratios.prose(Ratio(value, value, value)) == rf"\num{{{text}}}\,$\times$"
 
 
-def test_a_sentence_leaves_out_a_narrow_interval_and_claims_no_more_than_it():
+def test_a_sentence_skips_a_narrow_interval_and_claims_no_more_than_it():
     assert ratios.prose(Ratio(2.0, 1.99, 2.01)) == r"\num{2.0}\,$\times$"
     assert ratios.prose(Ratio(2.0, 1.9, 2.1)).endswith(r"[\num{1.9}, \num{2.1}]")
     assert ratios.comparison(Ratio(2.0, 1.99, 2.01), "it") == r"is \num{2.0}\,$\times$ faster than it"
@@ -119,19 +119,22 @@ def test_the_ladder_shows_the_median_of_the_processes_medians():
     assert "no measurement" in ladder_table.table(rungs[1:], "Iteration")
 
 
-def claim(ratio, minimum=2.0):
+def answered_claim(ratio, minimum=2.0):
+    """The claim that a ratio is at least a minimum, with the answer of a measured ratio."""
     return verdict_table.AnsweredClaim("key", "It is so", "a measurement", "a cause", decide(ratio, minimum))
 
 
 def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     confirmed, undecided, untested = (
-        verdict_table.cells(claim(ratio)) for ratio in (Ratio(3.0, 2.9, 3.1), Ratio(2.0, 1.5, 2.6), None)
+        verdict_table.cells(answered_claim(ratio)) for ratio in (Ratio(3.0, 2.9, 3.1), Ratio(2.0, 1.5, 2.6), None)
     )
     assert confirmed[-2:] == ["as claimed", "a cause"]
     assert undecided[-2] == "undecided"
     assert "detectable: " in undecided[-1]
     assert untested[2:] == ["--", "--", "not tested", "needs a measurement"]
-    unconverged = replace(claim(Ratio(3.0, 2.9, 3.1, (), Spread(3, 0.01, 0.02, 10))), place="2.1", converged=False)
+    unconverged = replace(
+        answered_claim(Ratio(3.0, 2.9, 3.1, (), Spread(3, 0.01, 0.02, 10))), place="2.1", converged=False
+    )
     assert verdict_table.cells(unconverged) == [
         "It is so (2.1)",
         r"$\geq$\,\num{2}\,$\times$",
@@ -142,9 +145,9 @@ def test_the_verdict_says_why_or_what_it_needs_or_what_could_be_seen():
     ]
     unknown = Ratio(3.0, 2.9, 3.1, (), Spread(2, math.nan, math.nan, 1))  # a campaign has a single process
     assert verdict_table.spread(unknown) == "2"
-    cells = verdict_table.cells(claim(Ratio(2.0, 0.0, math.inf)))
+    cells = verdict_table.cells(answered_claim(Ratio(2.0, 0.0, math.inf)))
     assert cells[-1] == "too few processes"
-    noisy = verdict_table.cells(claim(Ratio(2.0, 0.05, 80.0)))
+    noisy = verdict_table.cells(answered_claim(Ratio(2.0, 0.05, 80.0)))
     assert noisy[-1] == "times of processes differ too much"
 
 
@@ -165,6 +168,7 @@ def test_what_is_claimed_is_the_bound_that_decides(bounds, text):
 
 
 def rung(label, seconds, predicted=None, is_peer=False, processes=4, gain=None):
+    """A rung of a waterfall, each of whose processes takes 1 % longer than the one before."""
     times = [[seconds * (1 + 0.01 * number)] * 3 for number in range(processes)]
     return waterfall.Rung(label, "openmp", times, predicted, True, is_peer, {}, gain)
 

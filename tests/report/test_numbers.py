@@ -25,6 +25,7 @@ ALWAYS_KNOWN = ("study/protocol/", "study/cases/", "study/machines", "study/verd
 
 
 def numbers_of(study):
+    """The numbers of the paper about a study, {key: LaTeX}."""
     return numbers.numbers(study, PROTOCOL, margin=1.25)
 
 
@@ -65,7 +66,7 @@ def test_a_whole_study_lacks_nothing(values):
     assert [key for key in host_keys(values) if isinstance(values[key], Missing)] == []
 
 
-def test_without_measurements_every_value_is_words():
+def test_without_measurements_every_number_is_replaced_by_words():
     for key, value in numbers_of(Study({}, None)).items():
         if not key.startswith(ALWAYS_KNOWN):
             assert isinstance(value, Missing) or "want of a measurement" in value, key
@@ -109,8 +110,8 @@ def test_a_share_of_the_ceiling_is_of_the_same_threads(full_study):
     assert line.split(" & ")[4] == latex.percent(expected)
 
 
-def test_sizes_never_mix():
-    """The largest size is chosen by its work: as text, 512 would come last."""
+def test_the_largest_size_is_that_with_the_most_work():
+    """In the order of texts, 512 would come last."""
     experiments = ("gemm_large", "gemm_square")
     samples = [tables(made_chapters.measurements(name))[name]["samples"] for name in experiments]
     frame = pd.concat(samples).query("dtype == 'float64'")
@@ -126,7 +127,7 @@ def test_a_case_of_one_process_gives_no_verdict(full_study):
     assert text == "does not differ significantly from it (too few processes to detect any difference)"
 
 
-def test_the_subject_is_this_machine_or_the_first_published_one(tmp_path):
+def test_a_study_is_about_this_machine_or_the_first_published_one(tmp_path):
     for name, frames in tables(made_chapters.measurements("gemm_square"), "published-one (published)").items():
         (tmp_path / name).mkdir()
         for table, frame in frames.items():
@@ -152,7 +153,7 @@ def test_a_machine_is_described_alike_here_and_published(tmp_path):
     }
 
 
-def test_of_two_machines_only_the_subject_is_spoken_of(full_study, values):
+def test_of_two_machines_only_the_one_that_the_study_is_about_is_described(full_study, values):
     slower = host_study("another (published)")
     for frames in slower.tables.values():
         if "seconds" in frames["samples"]:
@@ -227,8 +228,9 @@ def test_a_variant_skipped_entirely_for_one_reason_is_named_alone():
 def test_validation_tells_the_worst_of_every_variant():
     study = host_study()
     frames = study.tables["gemm_square"]
-    frames["checks"].loc[7, ["error", "bound"]] = [0.9, 1.0]
-    row = frames["checks"].loc[7]
+    any_row = 7
+    frames["checks"].loc[any_row, ["error", "bound"]] = [0.9, 1.0]  # the others are 0.1 and 1.0
+    row = frames["checks"].loc[any_row]
     table = validation_table.nearest_comparisons(study)
     worst = table[(table["variant"] == row["variant"]) & (table["dtype"] == row["dtype"])].iloc[0]
     assert worst["error"] == 0.9

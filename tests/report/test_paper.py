@@ -214,6 +214,7 @@ def test_a_chapters_text_fills_at_most_four_pages(tmp_path, chapter):
     preamble, _ = (PAPER / "paper.tex").read_text().split(r"\begin{document}")
     body = rf"\begin{{document}}\section{{It}}\input{{chapters/{chapter}/text}}\clearpage After.\label{{after}}"
     references = f",chapters/{chapter}/references" if f"chapters/{chapter}/references.bib" in all_texts else ""
+    # BibTeX fails without any citation.
     works = rf"\nocite{{goto2008}}\bibliographystyle{{plainnat}}\bibliography{{references{references}}}\end{{document}}"
     (tmp_path / "alone.tex").write_text(f"{preamble}{body}{works}\n")
     typesetting.build(tmp_path / "alone.tex", inputs, tmp_path / "build", tmp_path / "alone.pdf", all_texts)

@@ -29,14 +29,14 @@ def typeset(folder, body, title=r"\hypersetup{pdftitle={It}}"):
 
 
 @needs_programs
-def test_a_sound_document_has_no_fault(tmp_path):
+def test_a_document_without_faults_has_none_reported(tmp_path):
     last_page = r"\clearpage\section{Two} A chapter's last page may be short."
     assert proof.faults(typeset(tmp_path, rf"{FULL_PAGE}\clearpage {PARAGRAPH} {last_page}"), max_pages=3) == []
 
 
 @pytest.mark.slow
 @needs_programs
-def test_every_fault_is_found(tmp_path):
+def test_every_fault_of_a_document_is_reported(tmp_path):
     (tmp_path / "figures").mkdir()
     Figure(figsize=(8, 1)).savefig(tmp_path / "figures/wide.pdf")
     wide = (
@@ -58,7 +58,7 @@ def test_every_fault_is_found(tmp_path):
         assert re.search(sentence, report), sentence
 
 
-def test_a_document_that_is_not_there_is_asked_for(tmp_path):
+def test_a_missing_document_is_refused_with_the_command_that_makes_it(tmp_path):
     with pytest.raises(LadderError, match="run `snakemake paper` first"):
         proof.faults(tmp_path / "paper")
 
@@ -80,14 +80,14 @@ LaTeX Warning: Reference `fig:one' on page 1 undefined on input line 9.
 
 
 def page(height, *ink_rows, width=4):
-    """A page as pdftoppm writes it, with a watermark on all pixels and ink in some rows."""
+    """A page in PGM, as pdftoppm writes it: all pixels just too light to count as ink, but some rows have ink."""
     pixels = np.full((height, width), proof.INK_THRESHOLD, np.uint8)
     pixels[list(ink_rows), -1] = proof.INK_THRESHOLD - 1
     return b"P5\n%d %d\n255\n" % (width, height) + pixels.tobytes()
 
 
 def test_a_page_is_filled_down_to_its_last_ink_above_the_margin(monkeypatch):
-    """Of 300 rows, 28 to 270 are the text; ink outside, such as the page number, is ignored."""
+    """Of 300 rows, the text has 243, 28 to 270; ink outside, such as the page number, is ignored."""
     pages = page(300, 28, 149) + page(300, 0, 27, 271, 299) + page(300, 270) + page(300, 28, width=5)
     monkeypatch.setattr(proof.processes, "run", lambda *_, **__: SimpleNamespace(stdout=pages))
     assert proof.filled_shares("it.pdf") == pytest.approx([122 / 243, 0.0, 1.0, 1 / 243])

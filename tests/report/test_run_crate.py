@@ -1,4 +1,4 @@
-"""The metadata of a build: a whole graph, right about every file, with what the profiles ask for."""
+"""The metadata of a build, an RO-Crate: correct about every file, and with all that its profiles require."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ def test_every_reference_is_an_entity_or_a_web_address(crate):
     assert {name for name in identifiers - {*crate} if not name.startswith("https://")} == set()
 
 
-def test_every_entity_has_what_the_profiles_ask_for(crate):
+def test_every_entity_has_what_the_profiles_require(crate):
     for entity in crate.values():
         for kind in types(entity) & {*REQUIRED}:
             assert REQUIRED[kind] <= {*entity}, entity["@id"]
@@ -82,7 +82,7 @@ def test_parameters_and_their_values_name_each_other(crate):
         assert references_in(crate[value]["exampleOfWork"]) == {entry["@id"]}
 
 
-def test_every_file_is_there_as_described(crate):
+def test_every_file_exists_as_described(crate):
     files = {name: entity for name, entity in crate.items() if "File" in types(entity)}
     assert {*files, "tables/"} == references_in(crate["./"]["hasPart"])
     assert crate["tables/"]["description"] == "1 file"

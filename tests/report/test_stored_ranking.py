@@ -37,7 +37,7 @@ def folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def published_folders():
-    """A machine with three variants at one size and one at another, and a campaign of two of them."""
+    """A machine with three variants at one size and one at another, two campaigns there, and a second machine."""
     rows = rows_of(gemv_case("openmp", threads=1), SLOW) + rows_of(gemv_case("openmp", threads=2), FAST)
     rows += rows_of(gemv_case("blas", threads=2), MIDDLE) + rows_of(
         gemv_case("c_openmp", threads=2, schedule="static"), SLOW
@@ -131,7 +131,7 @@ def test_the_largest_sizes_are_printed_in_full_and_others_in_a_line(published_fo
     assert lines[0].startswith("gemv on box-a: ")
     assert max(map(len, lines)) <= terminal.WIDTH
     summary = next(line for line in lines if line.startswith("n=512 "))
-    assert summary.split()[1:5] == ["openmp", "CPU", "15.8", "ms"]
+    assert summary.split()[1:5] == ["openmp", "CPU", "15.8", "ms"]  # the campaigns' time, 1.5 × 10.5 ms
     assert summary.endswith("blas  CPU  2.0 ×")
     # The largest sizes are ranked in full.
     assert lines[lines.index("n=2048 m=512 dtype=float64 seed=1 cache=cold") + 2].startswith("1  blas")

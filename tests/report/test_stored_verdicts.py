@@ -13,7 +13,7 @@ BLAS, OPENMP = gemv_case("blas", threads=2), gemv_case("openmp", threads=2)
 
 
 def times(seconds, seed=1):
-    """The seconds of each process's calls, about as long as `seconds`."""
+    """The seconds of the two calls of each of eight processes, within 1 % of `seconds`."""
     return (seconds * np.random.default_rng(seed).uniform(0.99, 1.01, (8, 2))).tolist()
 
 
@@ -25,7 +25,7 @@ def folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def published_folders(folder):
-    """A machine that measured two variants, and three campaigns of them in which one takes twice as long."""
+    """Two machines, and three campaigns on the first one, in which BLAS takes twice as long as OPENMP."""
     rows = rows_of(OPENMP, times(0.5)) + rows_of(BLAS, times(0.1))
     rows += rows_of(gemv_case("blas", 2048, threads=2), times(0.3)) + rows_of(
         gemv_case("openmp", 2048, threads=2), times(0.2)

@@ -28,15 +28,17 @@ def row(variant, threads, machine="here", cache="cold", **further_columns):
 
 def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
     samples = [row("blas", 1), row("blas", 1), row("blas", 2), row("blas", 9, "there")]
-    needs = [row("blas", 4, why="needs 4 cores, 2 available")]
-    needs.append(row("blas", 8, why="needs 8 cores, 2 to be had"))  # in the words of tables that were published early
-    absent = [
+    too_large = [
+        row("blas", 4, why="needs 4 cores, 2 available"),
+        row("blas", 8, why="needs 8 cores, 2 to be had"),  # in the words of tables that were published early
+    ]
+    missing = [
         row("tiled", 1, why="it isn't built"),
         row("blas", 7, "there", why="no"),
         row("blas", 8, "there", why="no"),
     ]
     tables = {
-        "one": {"samples": pd.DataFrame(samples), "missing": pd.DataFrame(needs + absent)},
+        "one": {"samples": pd.DataFrame(samples), "missing": pd.DataFrame(too_large + missing)},
         "two": {"samples": pd.DataFrame(samples[:1]).assign(case="m=2"), "missing": pd.DataFrame()},
         "elsewhere": {"samples": pd.DataFrame(samples[-1:]), "missing": pd.DataFrame()},
     }
@@ -76,6 +78,7 @@ def test_cases_of_the_plan_are_named_by_the_fewest_columns_words_first():
 
 
 def kernel(registers, shared, dynamic, share, spills=0):
+    """A kernel in the build's report; `share` is its occupancy, None if it is unknown."""
     return {
         "registers": registers,
         "shared": shared,
@@ -214,7 +217,7 @@ def test_the_nearest_comparison_of_a_variant_uses_most_of_its_bound():
     assert (worst["checks"], worst["worst-share"]) == (r"\num{4}", r"\qty{50.0}{\percent}")
 
 
-def test_the_subject_is_described_with_its_units_and_its_origin():
+def test_the_machine_of_a_study_is_described_with_units_and_origin():
     description = made_up.description() | {"cores": 12, "memory": 3 * 2**35}
     study = Study({}, "here", {"here": description, "there (published)": made_up.description()})
     assert about.machine(study) == {

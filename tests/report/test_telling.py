@@ -223,7 +223,7 @@ def test_the_last_selection_of_phases_counts():
     assert selection.without("compute").phase() == selection
 
 
-def test_some_phases_over_the_rest(study):
+def test_a_ratio_of_phases_is_that_of_their_times(study):
     ship = select("ship", "ranks")
     times = phase_times(study.phases(ship))
     compute_over_rest = study.ratio(ship.phase("compute"), ship.without("compute"))
@@ -306,7 +306,7 @@ def test_what_was_not_measured_has_no_value(study, query):
         query(study)
 
 
-def test_values_of_a_text(study):
+def test_the_functions_of_a_text_return_measured_values(study):
     text_functions = functions.template_names(study)
     assert text_functions["speedup"]("serial", "openmp").startswith(r"\num{24}\,$\times$")
     assert text_functions["count"]("openmp", "threads") == r"\num{24}"

@@ -40,6 +40,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def rows(study):
+    """The rows of the page's data, one for each case."""
     return cases.rows(study)
 
 
@@ -116,7 +117,7 @@ def test_a_source_says_when_and_by_which_processors(study):
     assert by_name["amd-epyc-2c (published)"]["gpus"] is None
 
 
-def test_the_file_of_a_new_case_is_its_record():
+def test_samples_that_are_not_published_have_no_published_file():
     study = made_chapters.study("gemv").for_machine(None)
     study = replace(study, descriptions={name: made_up.description() for name in study.machines()})
     assert [source["file"] for source in sources.rows(study)] == [None] * len(study.machines())
@@ -258,15 +259,21 @@ def test_missing_cases_are_counted_by_machine_and_reason(study):
     assert not [row["why"] for row in page_rows if row["why"].endswith("had")]  # that of tables published early
 
 
-def claim(verdict, now=None, min_ratio=1.0, max_ratio=None, group="directions", text="a claim"):
+def claim_on_page(verdict, now=None, min_ratio=1.0, max_ratio=None, group="directions", text="a claim"):
+    """A claim as the page has it; its measured ratio `now` has ends 10 % below and above."""
     low, high = (None, None) if now is None else (0.9 * now, 1.1 * now)
     texts = {"chapter": "gemm", "text": text, "group": group, "claim": "its-key"}
     return texts | {"verdict": verdict, "now": now, "low": low, "high": high, "least": min_ratio, "most": max_ratio}
 
 
 def test_sentences_count_verdicts_and_lead_to_their_rows():
-    rows = [claim("as claimed", 2.0), claim("the opposite", 0.5), claim("the opposite", 0.2), claim("not tested")]
-    own = [claim("as claimed", 2.0, group="own"), claim("the opposite", 0.1, group="own")]
+    rows = [
+        claim_on_page("as claimed", 2.0),
+        claim_on_page("the opposite", 0.5),
+        claim_on_page("the opposite", 0.2),
+        claim_on_page("not tested"),
+    ]
+    own = [claim_on_page("as claimed", 2.0, group="own"), claim_on_page("the opposite", 0.1, group="own")]
     first, last = findings.sentences([*rows, *own], [], [])
     assert first.striptags() == (
         "Of 4 claims of the studies, 3 were tested: 1 as claimed and 2 the opposite; of 2 claims of our own, 2 were "
@@ -279,14 +286,19 @@ def test_sentences_count_verdicts_and_lead_to_their_rows():
 
 
 def test_the_example_of_an_opposite_is_a_plain_comparison():
-    rows = [claim("the opposite", 0.2), claim("the opposite", 0.8, text="a_b over c"), claim("not tested", group="own")]
+    rows = [
+        claim_on_page("the opposite", 0.2),
+        claim_on_page("the opposite", 0.8, text="a_b over c"),
+        claim_on_page("not tested", group="own"),
+    ]
     *_, last = findings.sentences(rows, [], [])
     assert last.striptags().endswith("“a_b” is claimed to be faster than “c”; here it is 1.2 × [1.1, 1.4] slower.")
 
 
-def claim_row(row, low, high, *variants, machines="here"):
+def with_cases(claim, low, high, *variants, machines="here"):
+    """A claim with the ends of its ratio, and the cases behind it, given as (variant, threads)."""
     keys = " ".join(f"gemm/{variant}/n=8,threads={threads}" for variant, threads in variants)
-    return row | {"low": low, "high": high, "cases": keys, "machines": machines}
+    return claim | {"low": low, "high": high, "cases": keys, "machines": machines}
 
 
 @pytest.mark.parametrize(
@@ -310,7 +322,7 @@ def claim_row(row, low, high, *variants, machines="here"):
 )
 def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, bounds, words):
     min_ratio, max_ratio = bounds
-    explanation = explanations.explanation(claim(verdict, 2.0, min_ratio, max_ratio))
+    explanation = explanations.explanation(claim_on_page(verdict, 2.0, min_ratio, max_ratio))
     assert explanation.replace("\u00a0", " ").endswith(words)
     assert bool(explanation) == bool(words)
 
@@ -318,11 +330,11 @@ def test_a_verdict_is_explained_by_the_claim_and_the_interval(verdict, bounds, w
 def test_a_claim_of_every_kind_has_an_explanation_of_every_verdict():
     for verdict in set(claims.VERDICTS) - {"not tested"}:
         for min_ratio, max_ratio in [(1.0, 1.0), (1.0, None), (None, 1.0), (2.0, 2.0), (None, 5.0)]:
-            assert explanations.explanation(claim(verdict, 2.0, min_ratio, max_ratio)).endswith(".")
+            assert explanations.explanation(claim_on_page(verdict, 2.0, min_ratio, max_ratio)).endswith(".")
 
 
 def test_a_verdict_leads_to_its_cases_by_what_tells_them_apart():
-    row = claim_row(claim("as claimed", 2.0), 1.9, 2.1, ("blas", 1), ("blas", 4), ("gone", 4))
+    row = with_cases(claim_on_page("as claimed", 2.0), 1.9, 2.1, ("blas", 1), ("blas", 4), ("gone", 4))
     index = {("here (published)", "gemm", "blas", "n=8,threads=1"): 7, ("here", "gemm", "blas", "n=8,threads=4"): 9}
     (explanation,) = explanations.rows([row], index)
     assert explanation["links"] == [("blas, threads=1", 7), ("blas, threads=4", 9)]
@@ -335,7 +347,7 @@ def test_a_sentence_names_the_threads_of_both_rungs():
 
 
 def test_without_measurements_there_is_no_sentence_but_a_page():
-    assert findings.sentences([claim("not tested")], [], []) == []
+    assert findings.sentences([claim_on_page("not tested")], [], []) == []
     text = page.page(EMPTY)
     assert "Nothing was measured yet" in text
     assert "No ladder has two measured rungs" in text
@@ -346,8 +358,8 @@ def test_without_measurements_there_is_no_sentence_but_a_page():
     ("min_ratio", "max_ratio", "words"),
     [(2.0, 2.0, "2"), (1.0, None, "> 1"), (2.0, None, "≥ 2"), (None, 0.5, "≤ 0.5"), (1.5, 2.0, "1.5 to 2")],
 )
-def test_a_claimed_ratio_in_words(min_ratio, max_ratio, words):
-    assert findings.claimed_text(claim("as claimed", min_ratio=min_ratio, max_ratio=max_ratio)) == words
+def test_a_claimed_ratio_is_text(min_ratio, max_ratio, words):
+    assert findings.claimed_text(claim_on_page("as claimed", min_ratio=min_ratio, max_ratio=max_ratio)) == words
 
 
 def test_sentences_of_ladders_name_system_machine_and_interval():
@@ -372,7 +384,7 @@ def test_no_text_of_the_data_ends_its_element():
 
 def test_the_page_is_one_file_that_loads_nothing():
     text = published_study.page()
-    assert len(text) < 8e6
+    assert len(text) < 8e6  # characters
     outside = re.sub(r"<script>.*?</script>|<script type.*?</script>", "", text, flags=re.DOTALL)
     assert not re.search(r"""(src|href)=["'](?!#|data:|paper\.pdf)""", outside)
     assert "@import" not in outside

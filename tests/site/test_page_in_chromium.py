@@ -112,6 +112,7 @@ def _reset_and_check_console(browser):
 
 @pytest.fixture(scope="module")
 def rows():
+    """The rows of the page's data, one for each case."""
     return cases.rows(published_study.study())
 
 
@@ -153,11 +154,13 @@ def test_random_views_of_the_explorer_show_the_numbers_of_the_tables(browser, ro
     ]
     assert [line[:2] for line in table_rows] == [[entry["variant"], entry["machine"]] for entry in expected]
     seconds = [entry["seconds"] for entry in expected]
+    # A printed time has three digits.
     assert [seconds_of(line[time_column]) for line in table_rows] == pytest.approx(seconds, rel=0.006)
     assert values(browser, "explore", time_column) == seconds
 
 
 def seconds_of(text):
+    """The seconds of a text such as `31.2 ms`."""
     value, unit = text.split()
     return float(value) * {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
 
@@ -174,7 +177,7 @@ def test_the_address_keeps_the_choice(browser):
     assert browser.table("#explore [data-table] table") == before
 
 
-def test_boxes_select_values(browser):
+def test_boxes_filter_the_table(browser):
     browser.open("explore?system=gemv&question=gemv_threads")
     all_lines = browser.table("#explore [data-table] table")
     browser.run("document.querySelector('#explore input[name=variant][value=blas]').click()")
@@ -279,6 +282,7 @@ def test_the_skip_link_comes_first_and_leads_to_the_content(browser):
 
 
 def test_a_case_has_its_samples_checks_and_the_command_that_measures_it(browser, rows):
+    # A case whose first process has a campaign.
     number = next(i for i, row in enumerate(rows) if row["experiment"] == "gemv_gpu" and row["processes"][0][0])
     row = rows[number]
     browser.open(f"case?row={number}")
@@ -363,7 +367,7 @@ def test_text_contrasts_with_the_ground_in_both_schemes(browser, scheme):
     colours = [[int(part) for part in re.findall(r"\d+", colour)] for colour in browser.run(style)]
     text, ground = (sum(colour[:3]) for colour in colours)
     assert (text > ground) == (scheme == "dark")
-    assert abs(text - ground) > 400
+    assert abs(text - ground) > 400  # of 765, the difference between black and white
     label = browser.run("return getComputedStyle(document.querySelector('#explore .role-axis-label text')).fill")
     assert sum(map(int, re.findall(r"\d+", label)[:3])) == text
 

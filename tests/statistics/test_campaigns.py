@@ -19,7 +19,8 @@ MAX_ERROR_RATE = 0.01
 # Standard deviations of logarithms. Both sides of a ratio share the effects of GPU and campaign; those of a case on a
 # GPU and of a case in a campaign are independent for each side.
 GPU_SD, CAMPAIGN_SD, CASE_ON_GPU_SD, CASE_IN_CAMPAIGN_SD = 0.08, 0.02, 0.02, 0.01
-# The slowdown of a process in its slow state, in logarithms, its probability, and the standard deviation in a state.
+# The slowdown of a process in its slow state, in logarithms (20.4 µs instead of 18.8 µs, say), its probability, and the
+# standard deviation of processes in the same state.
 SLOW_STATE, SLOW_PROBABILITY, JITTER_SD = math.log(20.4 / 18.8), 0.3, 0.002
 DRIFT_SD = 0.1  # standard deviation of the drift of all times over a campaign, in logarithms
 
@@ -31,11 +32,12 @@ def studies(campaigns, case_on_gpu_sd=CASE_ON_GPU_SD):
     shape = STUDIES, campaigns
     shared_effects = GPU_SD * rng.standard_normal(shape) + CAMPAIGN_SD * rng.standard_normal(shape)
     case_effects = math.hypot(case_on_gpu_sd, CASE_IN_CAMPAIGN_SD) * rng.standard_normal((*shape, 2))
-    states = SLOW_STATE * (rng.random((*shape, 2, MIN_PROCESSES)) < SLOW_PROBABILITY) + JITTER_SD * rng.standard_normal(
-        (*shape, 2, MIN_PROCESSES)
-    )
+    process_shape = (*shape, 2, MIN_PROCESSES)
+    process_effects = SLOW_STATE * (rng.random(process_shape) < SLOW_PROBABILITY)
+    process_effects = process_effects + JITTER_SD * rng.standard_normal(process_shape)
     drifts = DRIFT_SD * rng.standard_normal(shape)[..., None] * np.linspace(0, 1, MIN_PROCESSES)
-    return np.exp(shared_effects[..., None, None] + case_effects[..., None] + drifts[..., None, :] + states)[..., None]
+    logarithms = shared_effects[..., None, None] + case_effects[..., None] + drifts[..., None, :] + process_effects
+    return np.exp(logarithms)[..., None]
 
 
 @cache
@@ -47,7 +49,9 @@ def ratios(campaigns, case_on_gpu_sd=CASE_ON_GPU_SD):
 
 
 @pytest.mark.parametrize("campaigns", [3, 5, pytest.param(8, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(  # the right verdicts: "less" is true of what has the opposite direction, too
+# `claimed` has the arguments of `decide`: the claimed ratio or its lower bound, and its upper bound if there is one. A
+# ratio of the opposite direction is also less than claimed.
+@pytest.mark.parametrize(
     ("true_ratio", "claimed", "right_verdicts"),
     [
         (3.0, (2.0,), {"as claimed"}),
@@ -57,7 +61,7 @@ def ratios(campaigns, case_on_gpu_sd=CASE_ON_GPU_SD):
         (1.3, (1.0, 1.0), {"the opposite"}),
         (1.0, (1.0,), {"no effect"}),
         (2.5, (2.5, 2.5), {"as claimed"}),
-        # Where two verdicts meet: a hair short of a number, of a direction, and of equality.
+        # Where two verdicts meet: just short of a number, of a direction (1.01), and just beyond equality (1.1).
         (1.999, (2.0,), {"less than claimed", "as claimed"}),
         (1.0099, (1.0,), {"no effect"}),
         (1.101, (1.0, 1.0), {"the opposite"}),
@@ -69,8 +73,8 @@ def test_verdicts_over_campaigns_are_right_or_undecided(campaigns, true_ratio, c
 
 
 @pytest.mark.parametrize("campaigns", [3, 5, pytest.param(8, marks=pytest.mark.slow)])
-def test_a_program_beside_itself_is_neither_faster_nor_slower(campaigns):
-    """A/A on several GPUs."""
+def test_a_program_compared_with_itself_is_neither_faster_nor_slower(campaigns):
+    """Both sides are the same program, in campaigns on several GPUs."""
     outcomes = [outcome_of(ratio.low, ratio.high) for ratio in ratios(campaigns)]
     assert np.mean([outcome in ("faster", "slower") for outcome in outcomes]) <= MAX_ERROR_RATE
 
@@ -99,7 +103,8 @@ def test_the_same_program_on_two_gpus_shows_no_effect_of_the_gpus():
 
 
 @pytest.mark.parametrize("campaigns", [5, 8])
-def test_the_components_of_the_variance_are_found(campaigns):
+def test_the_components_of_the_variance_are_estimated(campaigns):
+    """A ratio has the variances of both of its sides, hence the factors of 2."""
     spreads = [ratio.spread for ratio in ratios(campaigns)]
     between = math.sqrt(np.mean([spread.sd_between**2 for spread in spreads]))
     assert between == pytest.approx(math.sqrt(2) * math.hypot(CASE_ON_GPU_SD, CASE_IN_CAMPAIGN_SD), rel=0.25)
@@ -121,15 +126,12 @@ def test_the_drift_of_a_campaign_cancels_in_turns():
     assert variance == pytest.approx(0, abs=1e-20)
 
 
-@pytest.mark.parametrize(
-    ("process_counts", "interval"), [((1, 1), (0.0, math.inf)), ((10, 4), None), ((1, 10), (0, math.inf))]
-)
-def test_sides_may_have_few_or_different_numbers_of_processes(process_counts, interval):
+@pytest.mark.parametrize(("process_counts", "is_unknown"), [((1, 1), True), ((10, 4), False), ((1, 10), True)])
+def test_a_side_of_a_single_process_makes_the_interval_of_a_ratio_infinite(process_counts, is_unknown):
     rng = np.random.default_rng(3)
     ratio, *_ = campaign_ratio(*(np.exp(0.01 * rng.standard_normal((number, 2))) for number in process_counts))
     assert ratio.low <= ratio.value <= ratio.high
-    if interval:
-        assert (ratio.low, ratio.high) == interval
+    assert ((ratio.low, ratio.high) == (0.0, math.inf)) == is_unknown
 
 
 def test_a_ratio_without_a_campaign_is_refused():
@@ -138,11 +140,13 @@ def test_a_ratio_without_a_campaign_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("counts", "names"),
+    ("process_counts", "counting_campaigns"),
     [({"a": 10, "b": 10, "c": 12, "d": 9}, "abc"), ({"a": 10, "b": 10, "c": 9}, "abc"), ({"a": 3}, "a"), ({}, "")],
 )
-def test_campaigns_with_few_processes_count_only_where_few_have_many(counts, names):
-    assert campaigns_that_count(counts) == list(names)
+def test_a_campaign_of_fewer_than_10_processes_counts_unless_three_others_have_as_many(
+    process_counts, counting_campaigns
+):
+    assert campaigns_that_count(process_counts) == list(counting_campaigns)
 
 
 @pytest.mark.parametrize("process_counts", [(1, 1), (1, MIN_PROCESSES)])

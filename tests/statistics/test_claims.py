@@ -1,4 +1,4 @@
-"""Verdicts on claims: each of the seven words, on either side of 1, and break-even points of two costs."""
+"""Each of the seven verdicts on claims, for ratios on either side of 1; break-even points of two costs."""
 
 import itertools
 import math
@@ -14,6 +14,7 @@ from ladder.statistics.crossings import break_even, crossing
 from ladder.statistics.quotients import Ratio, exact_quotient, median_time, quotient
 from ladder.statistics.selection import choose_best
 
+# Claims as arguments of `decide`: the lower bound of a ratio, and the upper one unless it is infinite.
 AT_LEAST_3, ABOUT_3, FASTER, EQUAL, AT_MOST_2 = (3.0,), (3.0, 3.0), (1.0,), (1.0, 1.0), (0.0, 2.0)
 
 
@@ -132,7 +133,7 @@ def test_a_quotient_by_an_exact_time_has_the_interval_of_the_median():
     rng = np.random.default_rng(2)
     studies = np.exp(0.05 * rng.standard_normal((500, 5, 1)))
     is_covered = [ratio.low <= 1 / 3 <= ratio.high for ratio in (exact_quotient(study, 3.0) for study in studies)]
-    assert np.mean(is_covered) >= 0.97
+    assert np.mean(is_covered) >= 0.97  # the level is 99 %; of 500 studies, a few more may miss
     assert exact_quotient(studies[0], 3.0).value == median_time(studies[0]) / 3.0
 
 
@@ -144,11 +145,12 @@ def test_the_detectable_change_exceeds_the_threshold_and_grows_with_the_noise():
 
 
 def interval_around(value):
+    """A ratio whose ends are a factor of 1.1 below and above its value."""
     return Ratio(value, value / 1.1, value * 1.1)
 
 
 def test_costs_cross_between_the_sizes_with_an_interval():
-    """The ratio is 1000 / n."""
+    """The ratio of the costs at size n is 1000 / n, so they are equal at n = 1000."""
     points = [(size, interval_around(1000 / size)) for size in (250, 500, 2000, 4000)]
     assert crossing(points) == pytest.approx((1000.0, 1000 / 1.1, 1100.0))
 
@@ -171,20 +173,21 @@ def points_of(*ends):
 
 
 @pytest.mark.parametrize(
-    ("points", "word"),
+    ("points", "answer"),
     [
         ((), None),
         (points_of((0.5, 0.6), (0.3, 0.4)), "everywhere"),
         (points_of((1.5, 1.6), (1.1, 1.2)), "nowhere"),
-        # Times of 153 and 153.1 ms, for which the paper once had the break-even point 1.
+        # Costs that do not differ significantly at any size.
         (points_of((0.99, 1.01), (0.98, 1.03), (0.97, 1.02)), "undecided"),
-        # The values cross, but no interval lies below 1; a low value is followed by high ones.
+        # The values cross, but no interval lies below 1.
         (points_of((1.5, 1.6), (0.9, 1.08)), "undecided"),
+        # The cost is lower at the first size and higher at the second.
         (points_of((0.5, 0.6), (1.5, 1.6)), "undecided"),
     ],
 )
-def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, word):
-    assert break_even(points) == word
+def test_a_break_even_point_needs_intervals_on_either_side_of_one(points, answer):
+    assert break_even(points) == answer
 
 
 def test_a_break_even_point_has_an_interval():

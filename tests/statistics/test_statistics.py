@@ -73,11 +73,18 @@ def share_of_outcomes(outcomes, rng, count, factor, repeats, noise=None, **optio
     return np.mean([compare(factor * a, b, **options).outcome in outcomes for a, b in pairs])
 
 
+def standard_error(share, count):
+    """The standard error of a share among `count` simulations."""
+    return np.sqrt(share * (1 - share) / count)
+
+
 # --- the median and its rank interval ---
 
 
 @pytest.mark.parametrize(
-    ("n", "rank"),  # by hand: 2 P(Binomial(n, 1/2) < rank) = 2/64, 18/256 is too much, 20/512, 22/1024, ...
+    # The largest rank with 2 P(Binomial(n, 1/2) < rank) <= 0.05: it is 2/64 for n = 6, 20/512 for 9 and 22/1024 for
+    # 10; for n = 8, rank 2 would have 18/256, which is too much.
+    ("n", "rank"),
     [(6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (17, 5), (65, 25)],
 )
 def test_rank_interval_has_the_ranks_of_the_binomial(n, rank):
@@ -106,6 +113,7 @@ def test_too_few_samples_have_an_infinite_interval():
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 3), (3, 5), (5, 3), (4, 4), (5, 5), (4, 7), (1, 50)])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_shift_rank_agrees_with_all_orders_of_the_samples(m, n, level):
+    """It is the largest rank with 2 P(U < rank) <= 1 - level; U is Mann and Whitney's."""
     u_statistics = [sum(positions) - m * (m - 1) // 2 for positions in combinations(range(m + n), m)]
     rank = shift_rank(m, n, level)
     assert 2 * np.mean(np.array(u_statistics) < rank) <= 1 - level + 1e-12
@@ -121,13 +129,13 @@ def test_summary_covers_the_median_in_spite_of_clustering(kind, count):
     rng = np.random.default_rng(1)
     true_median = np.median(simulate(rng, 4000, **NOISE[kind]))
     summaries = [summary(times) for _ in range(500) for times in simulate(rng, count, **NOISE[kind])]
-    level = 0.93 if kind == "modes" and count < 6 else 0.95  # t is only approximate for two groups
+    level = 0.93 if kind == "modes" and count < 6 else 0.95  # Student's t is only approximate for two modes
     coverage = np.mean([result.low <= true_median <= result.high for result in summaries])
-    assert coverage >= level - 3 * np.sqrt(level * (1 - level) / 1000)
+    assert coverage >= level - 3 * standard_error(level, len(summaries))
 
 
-def test_pooled_samples_would_not_cover():
-    """A rank interval that ignores processes fails under the noise above."""
+def test_an_interval_of_pooled_samples_would_not_cover():
+    """A rank interval that ignores processes is too narrow: processes differ more than their samples."""
     rng = np.random.default_rng(1)
     pooled = [median_interval(simulate(rng, 5, **NOISE["normal"])[0].ravel()) for _ in range(300)]
     assert np.mean([low <= 1 <= high for _, low, high in pooled]) < 0.7
@@ -163,7 +171,7 @@ def test_welchs_interval_covers_although_one_case_is_ten_times_noisier(count):
     rng = np.random.default_rng(4)
     pairs = [(2 * simulate(rng, count, 0.05)[0], simulate(rng, count, 0.005)[0]) for _ in range(500)]
     intervals = [np.exp(welch(*map(log_medians, pair), 0.95)) for pair in pairs]
-    assert np.mean([low <= 2 <= high for _, low, high in intervals]) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 500)
+    assert np.mean([low <= 2 <= high for _, low, high in intervals]) >= 0.95 - 3 * standard_error(0.95, 500)
 
 
 @pytest.mark.parametrize("counts", [(3, 3), (3, 9), (9, 3)])
@@ -187,7 +195,7 @@ def test_comparison_says_which_is_slower(count, paired):
     )
 
 
-# Three processes are compared by t, five by ranks; paired ones, three by t and eight by ranks.
+# Few processes are compared by Student's t, five or, in pairs, eight of them by ranks.
 @pytest.mark.parametrize(
     ("count", "paired"),
     [
@@ -200,8 +208,8 @@ def test_comparison_says_which_is_slower(count, paired):
 def test_a_kernel_compared_with_itself_shows_no_difference(kind, count, paired):
     rng, repeats = np.random.default_rng(6), 600
     no_difference = share_of_outcomes(NO_DIFFERENCE, rng, count, 1, repeats, NOISE[kind], paired=paired, threshold=0)
-    error_rate = 0.02 if kind == "modes" and count == 3 else 0.01  # t is only approximate for two groups
-    assert 1 - no_difference <= error_rate + 3 * np.sqrt(error_rate * (1 - error_rate) / repeats)
+    error_rate = 0.02 if kind == "modes" and count == 3 else 0.01  # Student's t is only approximate for two modes
+    assert 1 - no_difference <= error_rate + 3 * standard_error(error_rate, repeats)
 
 
 @pytest.mark.parametrize("count", [3, 5, 20])
@@ -212,20 +220,20 @@ def test_unequal_noise_is_no_difference(count):
 
 
 def test_pooled_samples_would_distinguish_a_kernel_from_itself():
-    """A rank test that ignores processes fails under the noise above."""
+    """A rank test that ignores processes finds differences that are only those between processes."""
     rng = np.random.default_rng(6)
     pairs = (simulate(rng, 5, **NOISE["normal"]) for _ in range(200))
     assert np.mean([stats.mannwhitneyu(a.ravel(), b.ravel()).pvalue < 0.05 for a, b in pairs]) > 0.3
 
 
 @pytest.mark.parametrize(("paired", "count"), [(False, 5), (True, 8)])
-def test_five_per_cent_are_detected_if_processes_differ_by_one(paired, count):
+def test_a_change_of_five_per_cent_is_detected_if_processes_differ_by_one_per_cent(paired, count):
     assert share_of_outcomes([SLOWER], np.random.default_rng(7), count, 1.05, 300, paired=paired) >= 0.8
     assert share_of_outcomes([FASTER], np.random.default_rng(7), count, 1 / 1.05, 300, paired=paired) >= 0.8
 
 
-def test_five_per_cent_are_detected_although_some_processes_run_at_half_speed():
-    """Another load slows down one process in ten, whose variance would hide the change in an interval by t."""
+def test_a_change_of_five_per_cent_is_detected_although_some_processes_run_at_half_speed():
+    """Another load slows down one process in ten; with this variance, Student's t would not detect the change."""
 
     def slow_down(times):
         return times * np.where(rng.random((20, 1)) < 0.1, 2, 1)
@@ -236,6 +244,7 @@ def test_five_per_cent_are_detected_although_some_processes_run_at_half_speed():
 
 
 def test_changes_below_the_noise_are_undecided():
+    """A change of 5 %, between processes that differ by 8 %."""
     rng = np.random.default_rng(9)
     verdicts = [compare(1.05 * a, b) for a, b in (simulate(rng, 5, 0.08) for _ in range(200))]
     undecided = [verdict for verdict in verdicts if verdict.outcome == UNDECIDED]
@@ -282,6 +291,7 @@ def test_equal_within_is_the_smallest_whole_per_cent_that_holds(low, high, per_c
 
 
 def test_equal_cases_are_distinguished_from_noisy_ones():
+    """Processes differ by 0.5 %, so that the cases are equal within 2 %, or by 10 %."""
     quiet, noisy = (simulate(np.random.default_rng(14), 10, noise) for noise in (0.005, 0.1))
     verdict = compare(*quiet)
     assert (verdict.outcome, verdict.equal_percent) == (EQUAL, 2)
@@ -300,7 +310,7 @@ def test_pairs_cancel_a_drift_that_hides_the_change_otherwise():
 
 
 @pytest.mark.parametrize("invalid", [[], [0.0], [1.0, -1.0], [np.nan], [1.0, np.inf], ["fast"], [[1.0]], 1.0, None])
-def test_impossible_times_are_refused_wherever_they_are(invalid):
+def test_impossible_times_are_refused_in_every_argument(invalid):
     valid = [[1.0] * 10] * 3
     for call in (
         lambda: median_interval(invalid),
@@ -312,7 +322,7 @@ def test_impossible_times_are_refused_wherever_they_are(invalid):
             call()
 
 
-def test_the_sentence_names_the_process_and_the_sample():
+def test_the_error_names_the_process_and_the_sample():
     with pytest.raises(LadderError, match=r"process 2 of the second case, sample 3 is -1\.0 s"):
         compare([[1.0]] * 3, [[1.0], [1.0, 1.0, -1.0]])
 
@@ -342,18 +352,19 @@ def test_one_process_decides_nothing(paired):
 
 
 @pytest.mark.filterwarnings("error")
-def test_extreme_spread_is_wide_and_not_a_warning():
+def test_an_extreme_spread_gives_a_wide_interval_without_a_warning():
     result = summary([[1e-300] * 10, [1e300] * 10])
     assert (result.low, result.high) == (0.0, np.inf)
     assert compare([[1e-300], [1e300]], [[1.0], [2.0]]).outcome == UNDECIDED
 
 
-def test_equal_medians_leave_no_spread_to_divide_by():
+def test_equal_medians_cause_no_division_by_zero():
     assert compare([[1.0] * 10] * 3, [[1.0] * 10] * 3).outcome == EQUAL
     assert compare([[1.0] * 10] * 3, [[2.0] * 10] * 3).outcome == "faster"
     assert summary([[0.5, 1.0, 1.5] * 4] * 3).high > 1.0  # the samples differ though the medians do not
 
 
-def test_a_measuring_job_does_not_wait_for_scipy():
+def test_the_package_is_imported_without_scipy():
+    """A measuring job doesn't wait for SciPy."""
     code = "import sys, ladder.statistics; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

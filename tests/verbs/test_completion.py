@@ -44,12 +44,13 @@ def test_the_documents_say_where_the_shell_reads_its_script(shell):
 
 
 def test_bash_completes_verbs_options_names_and_files(write_script, tmp_path, monkeypatch):
+    # A user's variant, whose name begins like that of `tiled`.
     (tmp_path / "mine/gemm").mkdir(parents=True)
     (tmp_path / "mine/gemm/tilted.py").write_text('DEVICE = "host"\n')
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "mine"))
     (tmp_path / "config.yaml").touch()
     write_script("bash")
-    answers = {
+    completions = {  # {the line before Tab is pressed: what completes its last word}
         "ladder comp": "compare completion",
         "ladder run --qu": "--quick",
         "ladder run gemm/blas --quick gemm/til": "gemm/tiled gemm/tilted",
@@ -60,13 +61,13 @@ def test_bash_completes_verbs_options_names_and_files(write_script, tmp_path, mo
         "ladder list --configfile con": "config.yaml",
         "ladder run --samples ": "",
     }
-    lines = [f"press_tab {line}''" for line in answers]  # the last word may be empty
+    lines = [f"press_tab {line}''" for line in completions]  # the last word may be empty
     command = "\n".join([PRESS_TAB, *lines])
     process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert process.stderr == ""
-    assert dict(zip(answers, map(words, process.stdout.splitlines()), strict=True)) == answers
+    assert dict(zip(completions, map(sort_words, process.stdout.splitlines()), strict=True)) == completions
 
 
-def words(line):
-    """The words of a line in order, since bash prints completions in any."""
+def sort_words(line):
+    """The line with its words sorted, since bash prints completions in any order."""
     return " ".join(sorted(line.split()))

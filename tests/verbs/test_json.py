@@ -16,7 +16,7 @@ from stored_folders import gemv_case, publish, rows_of
 
 SECONDS_OF_CALLS = [[0.1, 0.11], [0.1, 0.12], [0.11, 0.1]]
 CASES = gemv_case("blas", threads=1), gemv_case("openmp", threads=1)
-COMMANDS = {
+COMMANDS = {  # {verb, maybe with an option that has a document of its own: options}
     "list": ["--configfile", str(ROOT / "config/smoke.yaml"), "--cores", "2"],
     "list --rungs": ["--rungs"],
     "status": [],
@@ -31,7 +31,10 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LADDER_VARIANTS", "")
     publish("box", [row for case in CASES for row in rows_of(case, SECONDS_OF_CALLS)])
-    failed, skipped = PlannedCase("one", CASES[0], None, "here"), PlannedCase("one", CASES[1], "no GPU", "here")
+    failed, skipped = (
+        PlannedCase("gemv_threads", case, skip_reason, "here")
+        for case, skip_reason in zip(CASES, (None, "no GPU"), strict=True)
+    )
     status.write([failed, skipped], {record.path_of("here", CASES[0].key)})
     log = Path(status.log_of("here", CASES[0].key))
     log.parent.mkdir(parents=True)
@@ -55,8 +58,8 @@ def test_every_document_has_the_verb_and_a_list_of_results(capsys, name):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_gets_the_same_document(capsys, name):
     expected = document_of(capsys, name)
-    main([name.split()[0], *COMMANDS[name], "--json", "deep/found.json"])
-    assert json.loads(Path("deep/found.json").read_text(encoding="utf-8")) == expected
+    main([name.split()[0], *COMMANDS[name], "--json", "deep/results.json"])
+    assert json.loads(Path("deep/results.json").read_text(encoding="utf-8")) == expected
 
 
 def parser_of(verb):

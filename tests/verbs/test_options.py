@@ -40,14 +40,14 @@ def test_no_option_is_ignored(verb):
 
 @pytest.fixture
 def call_of(monkeypatch):
-    """A function: run a verb with a function of a module replaced, and return the arguments of its call."""
+    """A function that runs a verb with a function of a module replaced, and returns the arguments of its first call."""
 
     def call_of(module, name, *line):
         calls = []
 
         def record_call(*arguments, **options):
             calls.append((arguments, options))
-            return argparse.Namespace(was_interrupted=False)
+            return argparse.Namespace(was_interrupted=False)  # what `compare` reads of a comparison
 
         monkeypatch.setattr(importlib.import_module(module), name, record_call)
         main(list(line))
@@ -56,7 +56,7 @@ def call_of(monkeypatch):
     return call_of
 
 
-def test_compare_measures_as_it_is_asked_to(call_of, monkeypatch):
+def test_compare_passes_its_options_to_the_comparison(call_of, monkeypatch):
     monkeypatch.setattr("ladder.harness.comparison.report", lambda result: "")
     line = ["compare", f"gemm/blas/{SLUG}", f"gemm/openmp/{SLUG}", "--samples", "3", "--detect", "0.2", "--cap", "7"]
     line += ["--max-pairs", "5", "--paired", "--reference", "r.npz"]
@@ -86,7 +86,7 @@ def test_compare_measures_as_it_is_asked_to(call_of, monkeypatch):
     assert options | expected == options
 
 
-def test_measure_measures_as_it_is_asked_to(call_of, monkeypatch, tmp_path):
+def test_measure_passes_its_options_to_the_measurement(call_of, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ladder.verbs.measure.read_ceilings", lambda path: {"of": path})
     line = ["measure", "gemm", "blas", SLUG, "--out", "r.json", "--machine", "m", "--protocol", '{"processes": 2}']
@@ -97,7 +97,7 @@ def test_measure_measures_as_it_is_asked_to(call_of, monkeypatch, tmp_path):
     assert arguments == ["r.json", protocol, "m", {}, "r.npz", {"of": "c.json"}, 4, "mpiexec -x", {}]
 
 
-def test_a_figure_is_given_what_its_constants_ask_for(call_of, monkeypatch):
+def test_a_figure_gets_what_its_constants_request(call_of, monkeypatch):
     """It gets tables by the name of their folder, and ceilings if it uses them."""
     monkeypatch.setattr("ladder.store.table_files.load", lambda folder: f"of {folder}")
     monkeypatch.setattr("ladder.records.documents.read", lambda path, kind: (path, kind))
@@ -159,6 +159,7 @@ def test_numbers_and_texts_are_of_the_study_and_the_protocol_that_are_named(monk
     assert (tmp_path / "texts/gemm/one.tex").read_text() == "text"
 
 
+# `published` has the machine, the folder and the option --keep of every publication; None: the options are refused.
 @pytest.mark.parametrize(
     ("options", "published"),
     [
