@@ -19,7 +19,7 @@ from ladder.harness.ranking import Limits, Ranking, expected_precision, rank
 from ladder.statistics.verdicts import compare
 
 WORDS = ["m=17", "n=5", "k=9", "cache=warm"]
-SECONDS = {"openmp": 4e-3, "interchanged": 2e-3, "tiled": 1e-3, "blas": 1e-3}
+SECONDS = {"openmp": 4e-3, "interchanged": 2e-3, "tiled": 1e-3, "blas": 1e-3}  # of simulated calls, by variant
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,11 @@ def working_folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def workers(monkeypatch):
-    """The state of simulated workers: `timed` has their cases in order; `noise`, `duration` (s), `fail` may be set."""
+    """The state of simulated workers: `timed` has their cases in order, and a test may set the other attributes.
+
+    `noise` is the relative spread of times, `duration` the seconds of a worker's samples on the simulated clock;
+    `fail(case, number)` returns the error of a worker, or None, where `number` counts the workers timed so far.
+    """
     state = SimpleNamespace(timed=[], noise=0.01, clock=0.0, duration=0.0, fail=lambda case, number: None)
     generator = np.random.default_rng(1)
 
@@ -76,7 +80,7 @@ def workers(monkeypatch):
 
 @pytest.fixture
 def with_gpu(monkeypatch):
-    """A machine that seems to have a GPU, which nobody else uses."""
+    """A machine that seems to have a GPU, and is idle."""
     for name in ("require_preconditions", "require_devices"):
         monkeypatch.setattr(ranking_session, name, lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
@@ -172,6 +176,7 @@ def test_an_odd_number_of_processes_is_used_up_too(workers):
 
 @pytest.mark.parametrize(("cap", "processes"), [(0.0, 3), (5.0, 3), (9.0, 4), (1e9, 6)])
 def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_verdict(workers, cap, processes):
+    """A verdict needs three processes of each case."""
     workers.duration = 1.0  # a block of two turns of two cases takes 4 s
     result = rank_variants("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap)
     assert result.processes == processes
@@ -254,13 +259,14 @@ def test_processes_under_different_conditions_are_refused(workers, monkeypatch):
 
 @pytest.mark.parametrize(("count", "later", "expected"), [(4, 16, 0.0453), (4, 4, 0.0821)])
 def test_widths_shrink_with_the_root_of_the_number_of_processes(count, later, expected):
+    """Beyond the threshold of 1 %, the logarithm of the precision is 0.069 with 4 processes, half of it with 16."""
     now = 1.01 * math.exp(0.069) - 1
     assert expected_precision(now, count, later) == pytest.approx(expected, abs=2e-4)
     assert expected_precision(math.inf, count, later) == math.inf
 
 
 def run(*line):
-    """The exit status of the verb."""
+    """Execute the verb `run`; returns its exit status."""
     try:
         main(["run", *line])
     except SystemExit as ended:
@@ -315,8 +321,7 @@ def test_ctrl_c_names_what_was_not_measured(workers, capsys):
     assert "Not measured: gemm/interchanged and gemm/tiled." in printed
 
 
-def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_as_right(workers, capsys, monkeypatch):
-    """Though it is the fastest."""
+def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_even_if_it_is_the_fastest(workers, capsys, monkeypatch):
     monkeypatch.setattr(ranking.spot_checks, "warnings", lambda cases, *others: {cases[1]: "It is wrong there."})
     assert run("gemm/openmp", "gemm/tiled", "gemm/interchanged", *WORDS, "--quick", "--json", "ranked.json") == 1
     printed = capsys.readouterr()
@@ -377,7 +382,7 @@ def test_the_fastest_of_each_variant_are_confirmed():
 @pytest.mark.usefixtures("with_gpu")
 @pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])
 def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
-    """Two combinations take 4 s on two cores; the fastest is one of those that were tried."""
+    """Two combinations are tried together, one per core, which takes 4 s, until the budget is used up."""
     monkeypatch.setattr(sweeps, "time", ranking.time)
     monkeypatch.setattr(sweeps.cpus, "cores", lambda: 2)
     workers.duration = 1.0

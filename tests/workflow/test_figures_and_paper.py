@@ -15,6 +15,7 @@ from ladder.workflow.paper import Paper
 from small_plans import experiment, read_plan
 
 BLAS = {"blas": {"threads": 1}}
+# The constants of the four figures that replace the project's, where they differ from the defaults.
 FIGURE_CONSTANTS = {
     "lines": {"EXPERIMENTS": ("one",)},
     "peaks": {"EXPERIMENTS": ("one", "two"), "USES_CEILINGS": True},
@@ -26,14 +27,14 @@ TRAINING = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def four_figures(monkeypatch):
-    """Figures of tables, of tables and ceilings, of data (in `mlp`) and of artefacts."""
+    """Four figures, which show tables, tables and ceilings, data (in `mlp`), and artefacts."""
     defaults = figures.CONSTANTS | LABELS
     monkeypatch.setattr(figures, "names", lambda: list(FIGURE_CONSTANTS))
     monkeypatch.setattr(figures, "constants", lambda name: defaults | FIGURE_CONSTANTS[name])
