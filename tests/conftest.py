@@ -181,7 +181,7 @@ class Study:
             "machine": "here",
             "cores": 2,
             "protocol": PROTOCOL,
-            "sensitivity": "first",
+            "sensitivity": "first",  # that of the checks in the first dtype of each workload only
             "variant_folders": ["tests/variants"],
             "experiments": dict.fromkeys(project_experiments),
         }

@@ -79,6 +79,7 @@ def known_workload(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def data(digits_folder):
+    """The paths of data by name, as a case gets them."""
     return {"digits": digits_folder}
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks report, and what they call a failure."""
+"""What the benchmarks report, and what they call a failure. `aa` is an A/A test: it compares equal cases."""
 
 import importlib.util
 import math
@@ -124,7 +124,7 @@ def test_a_launch_over_a_tenth_slower_or_faster_alone_is_a_failure(load_script, 
 
 @pytest.mark.gpu
 @pytest.mark.clock
-def test_a_short_kernels_time_is_its_own(load_script, monkeypatch, tmp_path):
+def test_a_short_kernel_takes_as_long_alone_as_in_a_batch(load_script, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     launch = load_script("launch")
     alone, in_batch = launch.product_times()
@@ -178,7 +178,7 @@ def test_variants_of_another_precision_do_not_take_part(load_script):
     }
 
 
-def test_a_library_of_the_host_is_chosen(load_script, monkeypatch, capsys):
+def test_the_library_on_the_host_can_be_chosen(load_script, monkeypatch, capsys):
     shapes = load_script("shapes")
     sizes = {"n": 33, "m": 17, "dtype": "float32"}
     names = {

@@ -240,7 +240,7 @@ def test_results_on_a_gpu_pool_the_machines_that_the_paper_pools():
     assert "nvidia-h100-x2" not in machines
 
 
-def test_the_cases_that_are_compared_are_written_out():
+def test_the_cases_compared_in_the_page_on_sweeps_are_written_in_full():
     keys = matches_of(r"\b\w+/\w+/form=\S+", "docs/how-to/sweep.md")
     assert len(keys) == 2
     for case in map(parse_key, keys):
@@ -250,7 +250,7 @@ def test_the_cases_that_are_compared_are_written_out():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
-def test_the_example_of_a_variant_measures(form, tmp_path):
+def test_the_readmes_example_of_a_variant_can_be_measured(form, tmp_path):
     (module,) = code_blocks("README.md", "python")
     (line,) = code_blocks("README.md", "yaml")
     ((variant, tuning),) = yaml.safe_load(line).items()
@@ -293,7 +293,7 @@ def test_forbidden_names_are_recognised(line):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_no_target_stands_behind_the_words_of_q(name):
-    """Snakemake would take it for one of them."""
+def test_no_target_follows_the_option_q(name):
+    """Snakemake would take it for one of the option's words."""
     for words in QUIET.findall((ROOT / name).read_text(encoding="utf-8")):
         assert {*words.split()} <= {"rules", "host", "progress", "reason", "all"}, words

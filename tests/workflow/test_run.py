@@ -164,7 +164,7 @@ def test_a_killed_runs_locks_and_torn_metadata_are_removed():
         Path(path).parent.mkdir(parents=True)
         Path(path).write_text("{", encoding="utf-8")
     runs.begin()
-    runs.held_files.pop().close()
+    runs.held_files.pop().close()  # as at the end of the run's process
     run.tidy_up()
     assert not list(Path(".snakemake").glob("*/*"))
 

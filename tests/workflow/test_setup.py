@@ -160,14 +160,14 @@ def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(mach
     assert not (machine.folder / ".venv").exists()
 
 
-def test_latex_is_asked_for_only_where_it_is_needed(machine):
+def test_latex_is_required_only_on_request(machine):
     (machine.folder / "bin/latexmk").unlink()
     assert machine.setup().returncode == 0
     assert "latexmk" in error_of(machine.setup("latex"))
 
 
 @pytest.mark.parametrize(("is_found", "code"), [(True, 0), (False, 1)])
-def test_root_installs_what_is_missing_and_looks_whether_it_came(machine, is_found, code):
+def test_root_installs_what_is_missing_and_checks_that_it_is_found(machine, is_found, code):
     (machine.folder / "bin/latexmk").unlink()
     machine.command("id", "echo 0")
     machine.command("dpkg")
@@ -294,7 +294,7 @@ def test_pins_restored_after_a_failed_update_are_installed_again(machine):
     assert machine.call_count() == CALLS_OF_SETUP
 
 
-def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
+def test_what_a_gpu_needs_is_installed_on_request_and_stays(machine):
     machine.setup()
     machine.forget_calls()
     assert machine.setup(GPU="1").returncode == 0
@@ -487,7 +487,7 @@ def test_variables_exported_for_other_projects_do_not_affect_the_set_up(machine,
     assert pip_variables == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
 
 
-def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):
+def test_a_clone_has_the_same_bytes_whatever_the_settings_of_git(tmp_path):
     for name in (".gitattributes", SETUP_SCRIPT, "Snakefile"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

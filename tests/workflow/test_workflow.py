@@ -292,7 +292,7 @@ def compiled_counts(study):
 
 
 @pytest.mark.slow
-def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
+def test_numba_compiles_ahead_once_per_dtype_and_never_in_a_measurement(study):
     sizes = {"form": "nn", "m": 17, "n": 5, "k": [9]}
     study.add("loops", {"openmp": {"threads": [1, 2]}, "blas": {"threads": 1}}, sizes=sizes)
     study.add("types", {"openmp": {"threads": 1}}, sizes=sizes | {"dtype": "float32"})
@@ -375,7 +375,7 @@ def test_ctrl_c_while_planning_is_one_sentence(study):
 
 
 @pytest.mark.slow
-def test_a_target_that_cannot_be_is_one_sentence(study):
+def test_an_impossible_target_is_one_sentence(study):
     out, status = study.snakemake("-n", "results/references/mlp/images.npz")
     assert status != 0
     assert "isn't of the form key=value" in out
@@ -407,7 +407,7 @@ def test_kills_neither_lose_nor_duplicate_a_record(study):
         time.sleep(rng.uniform(0.0, 1.5) if while_measuring else rng.uniform(1.5, 6.0))
         run.kill()
         run.wait()
-        time.sleep(0.3)
+        time.sleep(0.3)  # until the jobs of the killed run have ended, too
         # What Snakemake had not yet noted as done when it was killed is measured again, its record too.
         cut_off = markers(study.folder / ".snakemake")
         for key, path in study.records().items():
@@ -489,7 +489,7 @@ def test_kills_at_random_moments_leave_no_process_running(finished_study):
 
 
 @pytest.mark.slow
-def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_study):
+def test_a_second_run_is_refused_with_a_sentence_but_a_dry_run_is_allowed(finished_study):
     with (finished_study.folder / "src/ladder/verbs/sensitivity.py").open("a", encoding="utf-8") as module:
         module.write(WAITING_VERB)
     line, environment = finished_study.command("results/sensitivity.csv")
