@@ -431,7 +431,7 @@ def test_a_full_disk_is_no_fault_of_the_variant(error_name, is_fault_of_variant)
 def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
     """Ceilings of a machine: FLOP/s by precision, bytes per second of memory, and the bytes of its caches.
 
-    By the margin of 1.25, a sample may take 1 / 1.25 = 0.8 of the time that a ceiling allows.
+    With the margin of 1.25, a sample may be as short as 1 / 1.25 = 0.8 of the time at the rate of a ceiling.
     """
     return {"flops": flops or {}, "bandwidth": bandwidth, "cache_bytes": cache, "margin": margin, "rows": []}
 

@@ -193,7 +193,7 @@ def test_what_goes_wrong_in_one_of_several_runs_is_reported(
 ):
     fake_sanitizer({faulty_number: fault})
     result = gpu_tests.run_all_cases("memcheck")
-    case_count = 20 - len(numbers_in_run) * (fault in ("early", "killed"))  # of the runs that ended as planned
+    case_count = 20 - len(numbers_in_run) * (fault in ("early", "killed"))  # a run that ends early counts none
     assert (result["cases"], result["errors"], result["status"]) == (case_count, errors, status)
     assert gpu_tests.is_complete(result) == (errors is not None)
     assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_run()}))
