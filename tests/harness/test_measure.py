@@ -749,6 +749,7 @@ def test_a_record_below_results_must_match_its_path(valid_record, name):
 
 
 def is_alive(pid):
+    """Whether a process exists and isn't a zombie (state Z)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:

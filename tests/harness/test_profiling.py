@@ -64,12 +64,14 @@ def programs(tmp_path, monkeypatch):
 
 
 def install_stand_in(name, text):
+    """Put a program of this text on the PATH."""
     path = Path("bin", name)
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
 
 
 def perf_output(cycles, instructions, cache_misses, branch_misses):
+    """What perf prints of these counts."""
     values = zip((cycles, instructions, cache_misses, branch_misses), profiling.EVENTS, strict=True)
     return "# started\n\n" + "".join(f"{value};;{event}:u;1;100.00;;\n" for value, event in values)
 

@@ -84,6 +84,7 @@ def measured_variants(steps):
 
 
 def campaign_description(machine="here"):
+    """What must be the same in all of a campaign."""
     return {"machine": machine, "commit": COMMIT, "dirty": False, "host": identity.host_digest(), "gpus": []}
 
 
@@ -94,6 +95,7 @@ def measure(name, cases=CASES):
 
 
 def publish(name):
+    """Publish a campaign by the verb."""
     main(["publish_campaign", name, json.dumps(EXPERIMENTS)])
 
 

@@ -45,6 +45,7 @@ def four_figures(monkeypatch):
 
 
 def figures_of(experiments, **changes):
+    """The Figures of a study with these experiments; `changes` are to its configuration."""
     study = read_plan(experiments, **changes)
     return Figures(study, Ceilings(study))
 
@@ -93,6 +94,7 @@ def test_a_mistake_in_a_figures_constants_ends_the_run_with_a_sentence(monkeypat
 
 
 def paper_of(experiments, folder="paper", **changes):
+    """The Paper of a study with these experiments; `changes` are to its configuration."""
     study = read_plan(experiments, **changes)
     return Paper(study, Ceilings(study), folder)
 
