@@ -17,6 +17,7 @@ from ladder.harness.worker import make_problem
 from ladder.workloads import backprop
 from ladder.workloads.backprop import reference
 
+# Networks with none to three hidden layers, of even and odd widths.
 LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10", "784-10")
 DTYPES = ("float32", "float64")
 
@@ -72,7 +73,7 @@ def failed_checks(case, device):
 
 
 def emulated_failed_checks(case):
-    """The same on a stand-in for a GPU; also asserts that nothing is written beyond an array."""
+    """`failed_checks` of kernels that run on the CPU; also asserts that nothing is written beyond an array."""
     device = emulator.device()
     failed_names = failed_checks(case, device)
     assert all(np.isnan(guard).all() or guard.dtype.kind == "i" for guard in device.guards)

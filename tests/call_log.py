@@ -27,9 +27,10 @@ from ladder.harness import environment
 from ladder.harness.steps import Steps, chain_steps
 from ladder.harness.worker import make_problem
 
+# The stand-in for a GPU has the multiprocessors and the shared memory of an H200, in bytes, and a small L2 cache.
 MULTIPROCESSORS = 132
 ATTRIBUTES = {"MultiProcessorCount": MULTIPROCESSORS, "MaxSharedMemoryPerBlockOptin": 232448, "L2CacheSize": 2**20}
-BLOCKS_PER_MULTIPROCESSOR = 2  # resident blocks of a multiprocessor
+BLOCKS_PER_MULTIPROCESSOR = 2  # resident blocks of any kernel
 LIBRARY_RESULT = 64  # the result of every function of a library in C, such as the size of a workspace
 RUNTIME_PREFIXES = ("OMP_", "NUMBA_", "OPENBLAS_")  # prefixes of the environment variables that are logged
 TORCH_MODULES = ("torch", "torch.nn", "torch.nn.functional")

@@ -1,4 +1,4 @@
-"""A chapter's texts, tables, claims and machines, from a given study or by default from the study of all its cases."""
+"""A chapter's texts, tables, claims and machines, from a given study or from made-up measurements of all its cases."""
 
 import functools
 import re
@@ -12,17 +12,17 @@ CHAPTERS = {chapter.workload: chapter for chapter in chapters.chapters() if chap
 
 
 def full_study(workload):
-    """The Study of all cases that a chapter reads."""
+    """A Study with made-up measurements of all cases that a chapter reads."""
     return made_chapters.full_study("gemm" if workload == "stream" else workload)
 
 
 def study(workload):
-    """The same as the ChapterStudy that its texts and tables read."""
+    """The ChapterStudy of these measurements, which the texts and tables of the chapter read."""
     return CHAPTERS[workload].study(full_study(workload))
 
 
 def text_functions(workload, study=None):
-    """The functions that the texts of a chapter can call, {name: function}, for a study, by default of all cases."""
+    """The functions that the texts of a chapter can call, {name: function}, for a study, by default the full one."""
     return functions.template_names(CHAPTERS[workload].study(study or full_study(workload)))
 
 
@@ -43,7 +43,7 @@ def tables(workload, study):
 
 @functools.cache
 def all_tables(workload):
-    """The chapter's tables of the study of all cases."""
+    """The tables of a chapter from the full study."""
     return tables(workload, full_study(workload))
 
 
@@ -57,7 +57,7 @@ def claims_of(workload, study, *keys):
 
 
 def verdicts(workload, study, *keys):
-    """The verdicts of the same claims, {key: verdict}."""
+    """The verdicts on claims of a chapter, {key: verdict}: on those with the given keys, or on all."""
     return {key: claim.answer.verdict for key, claim in claims_of(workload, study, *keys).items()}
 
 
@@ -67,6 +67,6 @@ def machines(workload, study):
 
 
 def cells_of(table, *names):
-    """The cells of the lines of a table in which these names stand."""
+    """The cells of those rows of a table in LaTeX in which all of these names occur."""
     rows = [line.removesuffix(r" \\") for line in table.splitlines()]
     return [row.split(" & ") for row in rows if all(name in row for name in names)]

@@ -23,8 +23,9 @@ from stand_in_nvml import pynvml as stand_in
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
 PRIVATE_LOCKS = TESTS / "private_locks"
+# The protocol of measurements in tests: one process, which takes two or three samples (config/README.md has the keys).
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
-# A worker's part of a protocol, as its job has it; for one sample.
+# What the job of a worker has of a protocol: here it takes one sample.
 JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1}
 JOB_PROTOCOL |= {"energy": False, "cold_start": True}
 
@@ -48,7 +49,7 @@ os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"  # wait 2^4 cycles, not 2^26
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Marks of tests that need the machine's only cluster or GPU: they run in one process, one after the other.
+# Marks of tests that share the one Slurm cluster or GPU of the machine: they run in one process, one after the other.
 SERIAL_MARKS = ("cluster", "gpu")
 
 
@@ -58,7 +59,7 @@ def has_gpu():
 
 
 def pytest_pycollect_makeitem(collector, name, obj):
-    """Without a GPU, skip a test that requires one once, not for each of its parameters: there are thousands."""
+    """Without a GPU, collect each test that requires one without its parameters: thousands would only be skipped."""
     is_test = inspect.isfunction(obj) and collector.funcnamefilter(name)
     if is_test and not has_gpu() and any(mark.name == "gpu" for mark in getattr(obj, "pytestmark", ())):
         return pytest.Function.from_parent(collector, name=name)
@@ -66,7 +67,7 @@ def pytest_pycollect_makeitem(collector, name, obj):
 
 
 def is_long(item):
-    """Whether a test may take long: left for the end, such tests would run alone on one of the cores."""
+    """Whether a test may take long. Such tests start first, because a long one at the end would leave cores idle."""
     is_workload_test = item.path.is_relative_to(TESTS / "workloads")
     return is_workload_test or item.path.stem == "test_tutorial" or item.get_closest_marker("cluster") is not None
 
@@ -90,8 +91,8 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="requires an NVIDIA GPU"))
 
 
-# The garbage collector takes half a second for the modules and tests of a process, which live until its end. So it runs
-# neither while tests are collected nor over what exists then, or over what a file's tests leave behind, such as caches.
+# The garbage collector takes half a second for the modules and tests of a process, which live until its end. So it is
+# off while tests are collected, and later skips what existed then and what finished files left behind, such as caches.
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     gc.disable()
@@ -111,13 +112,13 @@ def pytest_runtest_teardown(item, nextitem):
 
 @pytest.fixture(autouse=True, scope="session")
 def disable_code_cache():
-    """Don't cache walks along imports: tests patch the walk itself, which the cache's key doesn't see."""
-    cache.FOLDER = Path("no-study/cache/code")
+    """Don't cache fingerprints of code: tests replace the functions that compute them, which the cache wouldn't see."""
+    cache.FOLDER = Path("no-study/cache/code")  # nothing is cached in a folder whose parent doesn't exist
 
 
 @pytest.fixture(autouse=True, scope="session")
 def private_locks(tmp_path_factory):
-    """Give these tests, and the processes that they start (`private_locks/sitecustomize.py`), private locks."""
+    """Give these tests, and processes that they start, locks of their own: see `private_locks/sitecustomize.py`."""
     folder = tmp_path_factory.mktemp("locks")
     locks.FOLDERS = (folder,)
     os.environ["LADDER_TESTS_LOCKS"] = str(folder)
@@ -135,7 +136,7 @@ def restored_environment():
 
 @pytest.fixture(scope="session")
 def digits_folder(tmp_path_factory):
-    """A folder `digits` with the offline digits, for tests that only read them."""
+    """A folder `digits` with scikit-learn's digits in the files of MNIST, for tests that only read them."""
     from ladder.data import digits  # here, because scikit-learn takes a second
 
     folder = tmp_path_factory.mktemp("data") / "digits"
@@ -145,12 +146,13 @@ def digits_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def inductor_folder(tmp_path_factory):
+    """The cache of Inductor, PyTorch's compiler."""
     return tmp_path_factory.mktemp("inductor")
 
 
 @pytest.fixture
 def torch_compiler(monkeypatch, inductor_folder):
-    """`torch.compiler` with nothing compiled yet, because PyTorch recompiles a function for a few shapes only."""
+    """`torch.compiler` with nothing compiled yet: after a few shapes, PyTorch would no longer recompile a function."""
     import torch
 
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(inductor_folder))
@@ -179,7 +181,7 @@ class Study:
             "machine": "here",
             "cores": 2,
             "protocol": PROTOCOL,
-            "sensitivity": "first",
+            "sensitivity": "first",  # that of the checks in the first dtype of each workload only
             "variant_folders": ["tests/variants"],
             "experiments": dict.fromkeys(project_experiments),
         }
@@ -242,7 +244,10 @@ def study(tmp_path):
 
 @pytest.fixture
 def fake_gpus(monkeypatch):
-    """A function that simulates GPUs in NVML, in this process and in those that it starts."""
+    """A function that simulates GPUs, here and in child processes, by a stand-in for NVML: `stand_in_nvml/pynvml.py`.
+
+    Its arguments are the number of GPUs, and what NVML reports of each of them.
+    """
 
     def simulate(count, **state):
         monkeypatch.setitem(sys.modules, "pynvml", stand_in)

@@ -20,10 +20,10 @@ CHANNELS = 8
 
 
 class LookupGenerator:
-    """Has the interface of a Generator; writes pictures of the pool, but only if the network is the right one."""
+    """A Generator that draws no picture itself, but copies it from the reference, if its network is the right one."""
 
-    reference = None
-    prepare = ((None, lambda: None),)
+    reference = None  # set by `sizes`
+    prepare = ((None, lambda: None),)  # nothing to prepare
 
     def __init__(self, weights, sizes, **options):
         self.weights, self.sizes = weights, sizes
@@ -39,7 +39,7 @@ class LookupGenerator:
         return [(None, lambda: current_stream().submit(lambda: self.draw(latents, pictures)))]
 
     def draw(self, latents, pictures):
-        pool = network.latents(self.sizes["seed"])
+        pool = network.latents(self.sizes["seed"])  # the reference has a picture of each of these latents
         indices = [index for latent in latents for index in np.flatnonzero((pool == latent).all(axis=1))]
         is_right = np.array_equal(self.weights, network.random_network(CHANNELS, self.sizes["seed"]))
         # While a graph is captured, a remote rank has no latents yet.

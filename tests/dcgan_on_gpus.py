@@ -56,7 +56,7 @@ def main():
     gpu.generator = dcgan_lookup.LookupGenerator
     if fault:
         home.GpuShare.run = FAULTS[fault]
-        all_sizes, gpu_counts = all_sizes[-2:-1], GPU_COUNTS[-1:]
+        all_sizes, gpu_counts = all_sizes[-2:-1], GPU_COUNTS[-1:]  # the most images, as float32, on the most GPUs
     runs = list(itertools.product(all_sizes, gpu_counts, TUNINGS))
     for sizes, gpus, tuning in runs:
         dcgan_lookup.solve(Case("dcgan", "home", sizes, {"gpus": gpus, **tuning}), home)

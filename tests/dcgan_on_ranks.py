@@ -2,8 +2,8 @@
 
     mpiexec -n 3 python -m mpi4py tests/dcgan_on_ranks.py [--remote RANK] [--lookup] [--fault FAULT]
 
-The ranks from RANK on count as ranks of another node. With `--lookup`, pictures are looked up in the reference. Then no
-GPU is needed if stand-ins, whose streams run their work as late as possible, precede CuPy and NVML:
+The ranks from RANK on count as ranks of another node. With `--lookup`, pictures are looked up in the reference, which
+needs no GPU with stand-ins for CuPy, whose streams run their work as late as possible, and for NVML:
 
     export LADDER_FAKE_GPUS=3 PYTHONPATH=tests/fake_cupy:tests/stand_in_nvml
     mpiexec -n 3 python -m mpi4py tests/dcgan_on_ranks.py --lookup

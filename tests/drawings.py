@@ -13,7 +13,7 @@ from ladder.report import figures
 from ladder.report.figures import theme
 from ladder.store import collect, table_files
 
-THREADS = [1, 2, 6, 24]  # numbers of threads of the cases, on a machine of 24 cores
+THREADS = (1, 2, 6, 24)  # numbers of threads of the cases, on a machine of 24 cores
 MACHINES = ("amd-ryzen-9-5900x-12c", "intel-xeon-gold-6248-24c (published)", "epyc-7763-2c (published)")
 PHASES = ("gather", "forward 1", "activation", "loss", "gradient 1", "delta 1", "bias", "update")
 COPY_SECONDS = {"to device": 2e-4, "to host": 1e-5}
@@ -31,11 +31,11 @@ CURVES = {
     "descent": [{"step": step, "residual": 0.5**step, "reference": 0.5**step, "bound": 1e-6} for step in range(20)],
 }
 FACTS = {"descent": {"steps": 20}}
-TRACE = [["compute", "1", 0.0, 1e-3], ["copy", "1", 1e-3, 2e-3]]
+TRACE = [["compute", "1", 0.0, 1e-3], ["copy", "1", 1e-3, 2e-3]]  # lane, name, start and end in seconds
 
 
 def seconds(case, flops, process, sample):
-    """A time that decreases with the threads and varies a little between processes and samples."""
+    """A time that decreases with the number of cores and varies a little between processes and samples."""
     rate = RATES.get(case.tuning.get("product", case.variant), DEFAULT_RATE) * 1e9 * case.cores**0.8
     return flops / rate * (1 + 0.01 * process + 0.001 * sample)
 
@@ -52,8 +52,9 @@ def rank_phases(case, time):
 
 
 def record(case, processes, converged):
-    """A record as a measurement would leave it, with the fields that tables need."""
+    """A record as a measurement in this number of processes would leave it, with the fields that tables need."""
     flops, device = 2e8, workloads.constants(case.workload, case.variant)["DEVICE"]
+    # Made up, except for gemv, whose costs are those of the workload.
     cost = {"flops": flops, "bytes": 1e7, "precision": case.sizes.get("dtype", "float64")}
     if case.workload == "gemv":
         cost = vars(workloads.load("gemv").cost(case.sizes))
@@ -91,8 +92,8 @@ def configured_cases():
 
 
 @functools.cache
-def planned_cases(threads=(*THREADS,)):
-    """Of these cases, those with the given numbers of threads and those on ranks that fit on the machine."""
+def planned_cases(threads=THREADS):
+    """Of the configured cases, those with the given numbers of threads and those on ranks that fit on the machine."""
 
     def is_planned(case):
         return case.threads in threads or ("ranks" in case.tuning and case.threads <= 24)

@@ -2,8 +2,9 @@
 
     mpiexec -n 3 python tests/gemv_on_ranks.py [--gpus] [N M]
 
-With N and M, only this size, in float64, once, by the first variant, with the matrix sent to the ranks. With `--gpus`,
-by the variants on ranks with a GPU each. At the end, the first rank prints the number of correct products.
+With N and M, the first variant computes one product of this size in float64, and the matrix is sent to the ranks. With
+`--gpus`, the variants are those on ranks with a GPU each. At the end, the first rank prints the number of correct
+products.
 """
 
 import itertools
@@ -16,7 +17,7 @@ from ladder.harness.steps import Steps, chain_steps
 from ladder.machine import nvidia
 from ladder.records.case import Case
 
-MODES = ("ship", "resident")
+MODES = ("ship", "resident")  # the matrix is sent to the ranks in every product, or is there already
 
 SIZES = (1, 2, 17, 257)
 # All pairs of SIZES, and two shapes that are long in one direction.

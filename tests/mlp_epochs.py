@@ -18,7 +18,7 @@ SMALL = {"layers": "784-17-10", "images": 50, "batch": 20, "epochs": 2, "rate": 
 
 @functools.cache
 def compute_reference(sizes):
-    """The reference of sizes, given as pairs."""
+    """The reference for sizes, given as (name, value) pairs, because a cached function needs hashable arguments."""
     return reference.compute(dict(sizes), digits())
 
 

@@ -11,19 +11,14 @@ from ladder.store.published_tables import PublishedTables
 from ladder.store.study import Study, campaigns_of, dates_of
 
 EXPERIMENTS = (
-    "gemm_square",
-    "gemv_gpu",
-    "gemv_threads",
-    "descent_ladder",
-    "ceiling_gpu_bandwidth",
-    "ceiling_bandwidth",
+    *("gemm_square", "gemv_gpu", "gemv_threads", "descent_ladder", "backprop_steps", "mlp_accuracy"),
+    *("ceiling_gpu_bandwidth", "ceiling_bandwidth", "ceiling_arithmetic", "ceiling_gpu_arithmetic"),
 )
-EXPERIMENTS += ("ceiling_arithmetic", "ceiling_gpu_arithmetic", "backprop_steps", "mlp_accuracy")
 
 
 @functools.cache
 def study():
-    """The Study, made once for a process."""
+    """The Study of these experiments on the published machines, made once for a process."""
     folders = sorted((ROOT / "results/published/campaigns").iterdir())
     folders += [path for path in sorted((ROOT / "results/published").iterdir()) if (path / "machine.json").exists()]
     published = PublishedTables(folders)
@@ -51,7 +46,7 @@ def campaigns_and_dates(folders):
 
 @functools.cache
 def page():
-    """The HTML of the page of the study, made once for a process."""
+    """The HTML of the page of results of this study, made once for a process."""
     from ladder.site import page  # here, because the scripts load slowly
 
     return page.page(study(), {"paper": "paper.pdf"})

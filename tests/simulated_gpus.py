@@ -37,6 +37,8 @@ class SimulatedGpus:
 
 
 class Device:
+    """A GPU, by its number, of the SimulatedGpus of a process; Stream and Event take these, too."""
+
     def __init__(self, process, number):
         self.process, self.id, self.previous_gpus = process, number, []
 

@@ -9,13 +9,14 @@ import yaml
 from ladder.planning import targets
 from ladder.workflow import study_plan
 
+# A description of a cluster, as `cluster/` has them: its kinds of nodes, with their memory in MB.
 NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 CLUSTER = {
     "cpu": NODES,
     "mpi": NODES | {"machine": "lab-mpi", "count": 2, "launcher": "srun"},
     "gpu": NODES | {"machine": "lab-gpu", "gpus": 4, "model": "h100"},
 }
-ROOT = Path("/project")
+ROOT = Path("/project")  # the folder of the project; it needn't exist
 SMALL_SIZES = {"form": "nn", "m": 17, "n": 5, "k": 9}
 
 

@@ -1,4 +1,4 @@
-"""Published folders with made-up samples, for tests of what is said about stored results."""
+"""Folders of published measurements with made-up samples, for tests of what is said about stored results."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def gemv_case(variant="openmp", n=512, cache="cold", **tuning):
-    """A case of gemv."""
+    """A case of gemv; by default on one thread."""
     return Case("gemv", variant, workloads.complete("gemv", {"n": n, "m": 512}), tuning or {"threads": 1}, cache)
 
 

@@ -1,4 +1,4 @@
-"""Readers of users' files and arguments return a value or raise a sentence, whatever the input: seeded fuzz tests."""
+"""Fuzz tests, each with a seed: a reader of users' files or arguments returns a value or raises LadderError."""
 
 import contextlib
 import copy
@@ -20,7 +20,8 @@ from ladder.records.case import Case
 from ladder.store import collect
 from ladder.workloads.dcgan import formats
 
-INPUTS_PER_READER = int(os.environ.get("LADDER_FUZZ_INPUTS", 40))  # inputs of each kind
+INPUTS_PER_READER = int(os.environ.get("LADDER_FUZZ_INPUTS", 40))
+# A valid case, configuration and record, which the tests break.
 CASE = Case("gemm", "blas", {"form": "nn", "m": 17, "n": 5, "k": 9, "dtype": "float64"}, {"threads": 2})
 EXPERIMENT = {
     "question": "?",
@@ -56,7 +57,7 @@ PROCESS = {
 }
 RECORD = {
     "schema": 1,
-    "machine": "0815",
+    "machine": "0815",  # a name that a reader may take for a number
     "workload": "gemm",
     "variant": "blas",
     "case": CASE.slug,
@@ -73,6 +74,7 @@ RECORD = {
     "source": {"commit": "e12e1a3cc3bd624b1b85e27454d2b73a19cecead", "dirty": True},
     "slurm": {},
 }
+# Texts that YAML may read as something else, that belong to its syntax, or that are unusual as numbers or names.
 DIFFICULT_TEXTS = ["0100", "1:30", "1e5", "0815", "nan", ".inf", "~", "on", "2026-11-27", "1_0", "-1", "9" * 5000]
 DIFFICULT_TEXTS += ["=", "<<", "!!int x", "&a", "*a", "\t", "\0", "é", "\\ud800", "\ufeff", "²", "１", "x" * 3000]
 DIFFICULT_TEXTS += ["[" * 400, "{", "]", ",", ":", "-", "'", '"', "#", "%"]
@@ -127,6 +129,9 @@ def broken_value(rng, value):
                 del container[key]
             break
     return value
+
+
+# The readers: each breaks a valid input, writes it to `path` unless it is an argument, and reads it.
 
 
 def read_configuration(rng, path):
@@ -184,7 +189,7 @@ READERS = (read_configuration, read_argument, read_slug, read_record, read_idx, 
 
 
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
-def test_a_broken_input_gives_a_value_or_a_sentence(tmp_path, read):
+def test_a_broken_input_gives_a_value_or_a_ladder_error(tmp_path, read):
     for seed in range(INPUTS_PER_READER):
         try:
             with contextlib.suppress(LadderError):

@@ -1,4 +1,4 @@
-"""Quantities have three digits and a prefix of their unit."""
+"""Quantities have at least three digits, and a prefix before their unit."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from ladder import quantities
         (1200.0, "1200 s"),
     ],
 )
-def test_times(value, text):
+def test_a_time_has_three_digits_and_a_prefix(value, text):
     assert quantities.seconds(value) == text
 
 
@@ -26,5 +26,5 @@ def test_times(value, text):
     ("value", "text"),
     [(4.45e12, "4.45 TB/s"), (999.7e9, "1.00 TB/s"), (2.5e15, "2.50 PB/s"), (12.0, "12.0 B/s"), (0.5, "500 mB/s")],
 )
-def test_rates(value, text):
+def test_a_rate_has_three_digits_and_a_prefix(value, text):
     assert quantities.rate(value, "B/s") == text

@@ -38,12 +38,12 @@ def test_whole_keys_and_variants_can_be_mixed_and_none_is_repeated():
 def test_a_sweep_is_the_product_of_its_values_for_the_variants_that_take_them():
     words = ["gemm/cuda_tiled", "gemm/cublas", *SIZES]
     cases = cases_of(words, ["bm=32,64", "bn=32,64,128"])
-    assert len(cases) == 7
+    assert len(cases) == 2 * 3 + 1
     assert [case.tuning for case in cases[:2]] == [{"bm": 32, "bn": 32}, {"bm": 32, "bn": 64}]
     assert cases[-1].variant == "cublas"
 
 
-def test_labels_have_only_what_tells_cases_apart():
+def test_labels_have_only_what_distinguishes_the_cases():
     one_variant = cases_of(["gemm/cuda_tiled", *SIZES, "bk=8"], ["bm=32,64"])
     assert list(labels(one_variant).values()) == ["gemm/cuda_tiled bm=32", "gemm/cuda_tiled bm=64"]
     assert list(labels(cases_of(["gemm/tiled", "gemm/blas", *SIZES])).values()) == ["gemm/tiled", "gemm/blas"]
@@ -91,7 +91,7 @@ def test_wrong_words_are_refused(words, sweep, sentence):
         cases_of(words, sweep)
 
 
-def test_a_required_tuning_that_is_no_count_is_left_to_the_user(monkeypatch):
-    """The case is made without it, and refused as every incomplete case is."""
+def test_only_counts_among_the_required_tunings_get_a_default(monkeypatch):
+    """`percent` gets none: the case is made without it, and refused as every incomplete case is."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
     assert "percent" not in cases_of(["gemm/slower_blas", *SIZES])[0].tuning

@@ -13,17 +13,18 @@ TRAINING = "layers=784-7-10 images=40 batch=20 epochs=1 rate=0.5 source=digits p
 
 @pytest.fixture(autouse=True)
 def working_folder(monkeypatch, tmp_path):
+    """An empty working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 def provide(*words):
-    """The files of the first case of a command line, and what is said about them."""
+    """The files of the first case of a command line, (data, reference), and what is said about them."""
     sentences = []
     return case_files.provide(cases_of(words)[0], sentences.append), sentences
 
 
 def test_random_inputs_need_no_file():
-    assert provide("gemm/blas", "m=1", "n=1", "k=1") == (({}, None), [])
+    assert provide("gemm/blas", "m=1", "n=1", "k=1") == (({}, None), [])  # no data, no reference, nothing to say
 
 
 def test_digits_and_a_reference_are_made_once():

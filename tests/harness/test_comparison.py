@@ -21,6 +21,8 @@ from ladder.statistics.verdicts import Verdict
 SIZES = "form=nn,m=65,n=65,k=257,dtype=float64,source=random,seed=1,cache=warm"
 PLAIN = f"gemm/blas/{SIZES},threads=1"
 SLOWER = f"gemm/slower_blas/{SIZES},percent=100,threads=1"
+# Values of `detect`, the difference that a comparison aims to detect: the aim is reached at once, or never.
+REACHED_TARGET, UNREACHABLE_TARGET = 1e9, 0.0
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +92,7 @@ def compare_keys(a, b, **options):
 @pytest.mark.parametrize(
     ("new_conditions", "refusal"),
     [
+        # The last of 8 workers is one of case B.
         (lambda case, number: {"smt": "1" if number < 8 else "0"}, r"The processes of case B .*smt \(1 and 0\)"),
         (lambda case, number: {"boost": case.variant}, r"The two cases .*boost \(slower_blas and blas\)"),
         (lambda case, number: {f"blas/{case.variant}.so/version": "1"}, None),  # each case loads another library
@@ -99,20 +102,20 @@ def compare_keys(a, b, **options):
 def test_processes_under_different_conditions_are_not_compared(simulated_workers, monkeypatch, new_conditions, refusal):
     monkeypatch.setitem(globals(), "conditions", new_conditions)
     if refusal is None:
-        result = compare_keys(SLOWER, PLAIN, samples=2, min_pairs=4, detect=1e9)
+        result = compare_keys(SLOWER, PLAIN, samples=2, min_pairs=4, detect=REACHED_TARGET)
         assert result.conditions["b"] == {"blas/blas.so/version": "1"}
         return
     with pytest.raises(LadderError, match=refusal):
-        compare_keys(SLOWER, PLAIN, samples=2, min_pairs=4, detect=1e9)
+        compare_keys(SLOWER, PLAIN, samples=2, min_pairs=4, detect=REACHED_TARGET)
 
 
 def test_cases_with_other_variables_may_differ_in_libraries_only(simulated_workers, monkeypatch):
     monkeypatch.setattr(comparison.traits, "environment", lambda case: {"OPENBLAS_CORETYPE": case.variant})
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"blas/one.so/architecture": case.variant})
-    compare_keys(SLOWER, PLAIN, samples=2, min_pairs=2, detect=1e9)
+    compare_keys(SLOWER, PLAIN, samples=2, min_pairs=2, detect=REACHED_TARGET)
     monkeypatch.setitem(globals(), "conditions", lambda case, number: {"boost": case.variant})
     with pytest.raises(LadderError, match="The two cases"):
-        compare_keys(SLOWER, PLAIN, samples=2, min_pairs=2, detect=1e9)
+        compare_keys(SLOWER, PLAIN, samples=2, min_pairs=2, detect=REACHED_TARGET)
 
 
 @pytest.mark.slow
@@ -131,27 +134,28 @@ def test_a_halved_time_is_found(simulated_workers):
 
 @pytest.mark.slow
 def test_the_order_is_abba_and_no_worker_starts_during_a_measurement(measurement_order):
-    compare_keys(SLOWER, PLAIN, samples=1, min_pairs=4, detect=1e9)
+    compare_keys(SLOWER, PLAIN, samples=1, min_pairs=4, detect=REACHED_TARGET)
     variants = ["slower_blas", "blas", "blas", "slower_blas", "blas", "slower_blas", "slower_blas", "blas"]
     assert measurement_order == list(zip(variants, [4] * 4 + [8] * 4, strict=True))
 
 
 def test_pairs_are_added_up_to_the_limit_while_changes_would_be_missed(simulated_workers):
-    result = compare_keys(PLAIN, PLAIN, samples=2, min_pairs=2, max_pairs=6, detect=0.0)
+    result = compare_keys(PLAIN, PLAIN, samples=2, min_pairs=2, max_pairs=6, detect=UNREACHABLE_TARGET)
     assert (result.pair_count, len(simulated_workers)) == (6, 12)
 
 
 def test_measuring_ends_once_changes_would_be_detected(simulated_workers):
-    assert compare_keys(PLAIN, PLAIN, samples=2, min_pairs=6, detect=1e9).pair_count == 6
+    assert compare_keys(PLAIN, PLAIN, samples=2, min_pairs=6, detect=REACHED_TARGET).pair_count == 6
 
 
 def test_an_outcome_does_not_end_the_measuring(simulated_workers):
     """A doubled time is evident after six pairs, but measuring continues up to the requested precision."""
-    assert compare_keys(SLOWER, PLAIN, min_pairs=6, max_pairs=8, detect=0.0).pair_count == 8
+    assert compare_keys(SLOWER, PLAIN, min_pairs=6, max_pairs=8, detect=UNREACHABLE_TARGET).pair_count == 8
 
 
 def test_the_time_limit_ends_the_measuring_after_a_block(simulated_workers):
-    assert compare_keys(SLOWER, PLAIN, samples=3, detect=0.0, cap=0.0).pair_count == 2
+    """A block is abba: two pairs."""
+    assert compare_keys(SLOWER, PLAIN, samples=3, detect=UNREACHABLE_TARGET, cap=0.0).pair_count == 2
 
 
 def test_paired_and_unpaired_comparisons_have_different_intervals(simulated_workers):
@@ -255,9 +259,9 @@ def test_the_report_has_a_sentence_for_every_outcome(outcome, low, high, words):
 @pytest.mark.parametrize(
     ("detectable", "words"), [(3.1, "Only a factor of 4.1"), (math.inf, "With one process, no dif")]
 )
-def test_a_large_difference_is_a_factor(detectable, words):
+def test_a_large_detectable_difference_is_reported_as_a_factor(detectable, words):
     case = comparison.parse_key(PLAIN)
-    verdict = Verdict("undecided", 1.0, 0.2, math.inf if detectable > 99 else 5.0, detectable)
+    verdict = Verdict("undecided", 1.0, 0.2, 5.0 if math.isfinite(detectable) else math.inf, detectable)
     printed = comparison.report(
         comparison.Comparison({"a": case, "b": case}, {"a": [[1.0]], "b": [[1.0]]}, False, verdict)
     )
@@ -283,7 +287,7 @@ def test_no_block_starts_that_would_exceed_the_time_limit(cap, pairs, simulated_
 
     monkeypatch.setattr(comparison, "measure_block", measure_slowly)
     monkeypatch.setattr(comparison, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    assert compare_keys(PLAIN, PLAIN, samples=2, detect=0.0, cap=cap).pair_count == pairs
+    assert compare_keys(PLAIN, PLAIN, samples=2, detect=UNREACHABLE_TARGET, cap=cap).pair_count == pairs
 
 
 @pytest.mark.parametrize(("path", "sentence"), [(".", "is a folder"), ("file/x.json", "x.json can't be written")])
@@ -317,6 +321,7 @@ def interrupt_after(monkeypatch, count):
 
 @pytest.mark.parametrize(("count", "paired", "processes"), [(5, False, (3, 2)), (5, True, (2, 2)), (2, False, (1, 1))])
 def test_ctrl_c_gives_the_verdict_so_far(simulated_workers, monkeypatch, capsys, count, paired, processes):
+    """After `count` measurements in the order abba: `processes` are those of A and B, if paired in complete pairs."""
     monkeypatch.setattr(comparison, "BLOCKS", ("abba", "abba"))
     interrupt_after(monkeypatch, count)
     with pytest.raises(SystemExit) as ended:
@@ -348,7 +353,7 @@ def test_every_block_is_reported(simulated_workers, capsys):
 
 
 def test_pairs_are_measured_in_whole_blocks_within_the_limit(simulated_workers):
-    assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=0.0).pair_count == 4
+    assert compare_keys(PLAIN, PLAIN, samples=2, max_pairs=5, detect=UNREACHABLE_TARGET).pair_count == 4
 
 
 def test_the_verb_compares_in_pairs_if_requested(simulated_workers, capsys, tmp_path):

@@ -33,7 +33,7 @@ def test_a_long_curve_keeps_its_ends_and_is_dense_at_its_start(count):
     assert (steps[:5], steps[-1]) == ([1, 2, 3, 4, 5], count)
     gaps = np.diff(steps)
     assert gaps.min() >= 1
-    assert gaps[-1] == gaps.max() <= 0.15 * count
+    assert gaps[-1] == gaps.max() <= 0.15 * count  # gaps grow towards the end, but even the last is no large part
 
 
 def test_numbers_become_builtin_ones_in_the_declared_order():
@@ -62,11 +62,11 @@ def test_a_point_that_is_not_as_declared_is_refused(point, names, sentence):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("points", "count"),
-    [(None, 0), ({"step": 1, "loss": 1.0}, 2), (curve_of(7), 14), (curve_of(500), 200)],
+    ("points", "allowed_counts"),  # of two rounds; 1000 points are thinned to at most 200
+    [(None, [0]), ({"step": 1, "loss": 1.0}, [2]), (curve_of(7), [14]), (curve_of(500), range(101, 201))],
     ids=["none", "a point", "points", "many"],
 )
-def test_every_round_adds_its_points(monkeypatch, points, count):
+def test_every_round_adds_its_points(monkeypatch, points, allowed_counts):
     gemm = workloads.load("gemm")
     check = gemm.check
     monkeypatch.setattr(gemm, "CURVE", ("step", "loss"), raising=False)
@@ -76,5 +76,4 @@ def test_every_round_adds_its_points(monkeypatch, points, count):
     job = SimpleNamespace(data={}, reference=None, **JOB_PROTOCOL)
     result = worker.run_case(case, gemm, workloads.load_variant("gemm", "blas"), job)
     assert gemm.rounds(case.sizes) == 2
-    # A curve of more than 200 points, here 1000, is thinned to 100 to 200.
-    assert len(result["curve"]) == count or 100 < len(result["curve"]) < count == 200
+    assert len(result["curve"]) in allowed_counts

@@ -21,6 +21,7 @@ def check_outputs(expected, **outputs):
 
 
 def expected(sizes, inputs, precision):
+    """The outputs {name: (values, bounds)} of a workload that doubles x and adds up its elements."""
     assert (sizes, precision) == (SIZES, "float64")
     return {"y": (2 * inputs["x"], 0.5), "total": (np.array([6.0]), np.array([0.0]))}
 

@@ -16,6 +16,7 @@ SIZES = workloads.complete("gemv", {"n": 5, "m": 3})
 
 
 def case(variant="openmp", tuning=None, **variables):
+    """A case of gemv on two threads; `variables` are environment variables that the configuration names."""
     return Case("gemv", variant, SIZES, {"threads": 2} | (tuning or {}), variables=variables)
 
 

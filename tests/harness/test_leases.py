@@ -16,7 +16,7 @@ from ladder.records import locks
 
 @pytest.fixture
 def device(monkeypatch, tmp_path):
-    """A function that creates a stand-in for a device; a case is any object with the attribute `device`."""
+    """A function that creates a stand-in for a device; a stand-in for a case has it as its attribute `device`."""
     monkeypatch.setattr(devices, "of", lambda case: case.device)
 
     def create(shares_machine, lease=lambda count: contextlib.nullcontext({})):
@@ -63,23 +63,24 @@ def test_cases_with_the_same_lease_hold_the_largest_number_once(device, monkeypa
         yield {"GPUS": str(count)}
         events.append("released")
 
-    def lease_nothing(count):
-        return contextlib.nullcontext({"OTHER": str(count)})
+    def lease_others(count):
+        return contextlib.nullcontext({"OTHERS": str(count)})
 
     cases = [
         SimpleNamespace(device=device(True, lease), gpus=count)
-        for lease, count in ((lease_gpus, 2), (lease_nothing, 0), (lease_gpus, 4), (lease_gpus, 1))
+        for lease, count in ((lease_gpus, 2), (lease_others, 0), (lease_gpus, 4), (lease_gpus, 1))
     ]
     with leases.lease_devices(*cases) as variables:
-        assert (variables, events) == ({"GPUS": "4", "OTHER": "1"}, [4])
+        assert (variables, events) == ({"GPUS": "4", "OTHERS": "1"}, [4])  # at least 1 is leased
     assert events == [4, "released"]
 
 
-GEMM = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold"
-NAIVE = f"{GEMM},block=16"
+SIZES = "form=nn,m=17,n=5,k=9,dtype=float64,source=random,seed=1,cache=cold"
+NAIVE_SLUG = f"{SIZES},block=16"
+# A command line of each verb that times cases, with a case on a GPU.
 VERBS = [
-    ["measure", "gemm", "cuda_naive", NAIVE, "--out", "record.json"],
-    ["compare", f"gemm/blas/{GEMM},threads=1", f"gemm/cuda_naive/{NAIVE}"],
+    ["measure", "gemm", "cuda_naive", NAIVE_SLUG, "--out", "record.json"],
+    ["compare", f"gemm/blas/{SIZES},threads=1", f"gemm/cuda_naive/{NAIVE_SLUG}"],
     ["run", "gemm/cuda_naive", "m=17", "n=5", "k=9"],
     ["profile", "gemm/cuda_naive", "m=17", "n=5", "k=9"],
 ]

@@ -65,8 +65,8 @@ def working_folder(monkeypatch, tmp_path):
     return tmp_path
 
 
-def slow(*values):
-    """Parameters of a test that is marked as slow."""
+def slow_parameters(*values):
+    """Values for the parameters of a test, which is slow with them."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
@@ -143,12 +143,12 @@ def test_a_record_describes_its_measurement(cache):
         # The time is over at once, so the number of samples is `least`.
         ({"samples": 9, "least": 5, "most": 12, "target": 1e-12, "cap": 1e-9}, 1, 5),
         # The target is out of reach, so the number of samples is `most`.
-        slow({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
+        slow_parameters({"samples": 2, "least": 2, "most": 7, "target": 1e-12, "cap": 60}, 1, 7),
         # Within a process, any median meets the target, so the number of samples is `samples`.
-        slow({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
-        # More processes than `processes` run only while the median hasn't converged and time is left.
+        slow_parameters({"samples": 8, "least": 2, "most": 50, "target": 1e9, "cap": 60}, 1, 8),
+        # Up to `most_processes` run while the median hasn't converged and time is left, and otherwise `processes`.
         ({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 60, "most": 2}, 3, 2),
-        slow({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
+        slow_parameters({"processes": 2, "most_processes": 3, "target": 1e-12, "cap": 1e-9}, 2, 2),
     ],
 )
 def test_sampling_follows_the_protocol(changes, processes, samples):
@@ -165,7 +165,7 @@ def test_processes_share_the_time_of_a_case(monkeypatch):
 
 
 def worker_answer(system):
-    """The answer of a worker; `system` is {"system": conditions} or empty."""
+    """The answer of a worker; `system` is {"system": conditions} or, as in old records, empty."""
     times = {"samples": [1e-3] * 3, "setup": 0.1, "first": 0.1, "check": 0.1, "total": 1.0, "compiled": 0}
     threads = {"cpus": 2, "affinity": [0, 1], "runtimes": {}}
     checks = [{"name": "product", "error": 0.0, "bound": 1.0}]
@@ -174,16 +174,16 @@ def worker_answer(system):
 
 @pytest.fixture
 def set_answers(monkeypatch):
-    """A function that sets the answers of simulated workers; returns the changes of the protocol for their number."""
+    """A function that has simulated workers answer with these systems; returns the protocol's number of processes."""
 
-    def answer(*conditions):
-        remaining = iter(conditions)
+    def answer(*systems):
+        remaining = iter(systems)
         do_nothing = lambda *arguments: None  # noqa: E731
         worker = SimpleNamespace(
             wait_ready=do_nothing, stop=do_nothing, go=lambda variables: worker_answer(next(remaining))
         )
         monkeypatch.setattr(measure, "Worker", lambda *job: worker)
-        return {"processes": len(conditions), "most_processes": len(conditions)}
+        return {"processes": len(systems), "most_processes": len(systems)}
 
     return answer
 
@@ -257,7 +257,7 @@ def test_fewer_cores_than_threads_are_refused():
     assert measure_case(case_of(threads=1), "out/other.json", granted_cores=3)
 
 
-def test_threads_are_read_back():
+def test_another_number_of_threads_than_the_cases_is_refused():
     name = write_variant("more_threads", setup="import threadpoolctl; threadpoolctl.threadpool_limits(2)")
     assert "runs 2 threads instead of the case's 1" in refusal_of(case_of(name))
     name = write_variant("bound", setup="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})")
@@ -288,6 +288,7 @@ def test_a_traceback_is_only_in_the_log_and_begins_in_the_variant(capfd):
     name = write_variant("broken", run="problem.entry")
     refusal = refusal_of(case_of(name))
     log = Path("results/logs/workers/gemm/broken.log")
+    # Line 12 of VARIANT is the statement in `run`.
     assert f"(line 12 of {Path('variants/gemm/broken.py').absolute()}). The traceback is in {log}." in refusal
     assert capfd.readouterr().err == ""
     lines = log.read_text(encoding="utf-8").splitlines()
@@ -387,7 +388,7 @@ def test_ctrl_c_leaves_nothing_in_a_workflow(monkeypatch, capsys):
 
 
 def interrupt(seconds):
-    """Results with one sample each, and then Ctrl-C."""
+    """Results of processes with one sample each, and then Ctrl-C."""
     yield from ({"samples": [value]} for value in seconds)
     raise KeyboardInterrupt
 
@@ -428,7 +429,10 @@ def test_a_full_disk_is_no_fault_of_the_variant(error_name, is_fault_of_variant)
 
 
 def ceilings(flops=None, bandwidth=0.0, cache=0, margin=1.25):
-    """Ceilings of a machine: FLOP/s by precision, bytes per second of memory, and the bytes of its caches."""
+    """Ceilings of a machine: FLOP/s by precision, bytes per second of memory, and the bytes of its caches.
+
+    With the margin of 1.25, a sample may be as short as 1 / 1.25 = 0.8 of the time at the rate of a ceiling.
+    """
     return {"flops": flops or {}, "bandwidth": bandwidth, "cache_bytes": cache, "margin": margin, "rows": []}
 
 
@@ -437,7 +441,7 @@ def test_impossible_samples_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "cache", "limits", "impossible"),
+    ("seconds", "cache", "limits", "impossible"),  # of 100 FLOPs and 50 bytes, which take 1 s at the ceilings
     [
         (1.0, "cold", ceilings({"float64": 100.0}), None),
         (0.81, "cold", ceilings({"float64": 100.0}), None),
@@ -674,11 +678,11 @@ def test_broken_and_foreign_files_are_refused(valid_record):
         lambda record: record["processes"][0].pop("threads"),
         lambda record: record["processes"][0].update(trace=[["lane", "1", 0.5]]),
         lambda record: record["processes"][0].update(trace=[["lane", 1, 0.25, 0.5]]),
-        lambda record: record["processes"][0].update(trace=[["lane", "1", 0.25, 0.5]] * 401),
+        lambda record: record["processes"][0].update(trace=[["lane", "1", 0.25, 0.5]] * 401),  # 400 is the maximum
         lambda record: record["processes"][0].update(samples=[math.nan]),
         lambda record: record["processes"][0]["checks"][0].update(error=math.inf),
         lambda record: record["processes"][0]["threads"].update(ranks=[{}]),
-        lambda record: record.update(wall=10**400),
+        lambda record: record.update(wall=10**400),  # too large for a float
     ],
 )
 def test_a_record_that_does_not_fit_the_schema_is_neither_written_nor_read(valid_record, change):
@@ -745,6 +749,7 @@ def test_a_record_below_results_must_match_its_path(valid_record, name):
 
 
 def is_alive(pid):
+    """Whether a process exists and isn't a zombie (state Z)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -760,7 +765,7 @@ def test_a_killed_run_takes_its_measurement_with_it():
             "-c",
             "import os, subprocess, sys; "
             "subprocess.run(sys.argv[1:], env=os.environ | {'LADDER_PARENT': str(os.getpid())})",
-            *measure_command(case_of(write_variant("s", run=write_pids))),
+            *measure_command(case_of(write_variant("writes_pids", run=write_pids))),
         ]
     )
     try:
@@ -775,11 +780,11 @@ def test_a_killed_run_takes_its_measurement_with_it():
 
 
 def test_two_measurements_take_turns(working_folder):
-    write_time = "Path(os.environ['LADDER_STAMPS']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
-    case = case_of(write_variant("stamps", run=write_time))
+    write_time = "Path(os.environ['LADDER_TIMES']).open('a').write(f'{time.monotonic_ns()}\\n'); time.sleep(0.05)"
+    case = case_of(write_variant("writes_times", run=write_time))
     runs = {
         name: subprocess.Popen(
-            measure_command(case, f"out/{name}.json"), env=os.environ | {"LADDER_STAMPS": str(working_folder / name)}
+            measure_command(case, f"out/{name}.json"), env=os.environ | {"LADDER_TIMES": str(working_folder / name)}
         )
         for name in ("first", "second")
     }
@@ -787,7 +792,7 @@ def test_two_measurements_take_turns(working_folder):
     assert all(run.poll() is None for run in runs.values()), "both measured at the same time"
     assert [run.wait(60) for run in runs.values()] == [0, 0]
     first, second = sorted([int(line) for line in (working_folder / name).read_text().split()] for name in runs)
-    assert len(first) == len(second) >= 6
+    assert len(first) == len(second) >= 6  # the first call, a warm-up, two samples, and two checks
     assert first[-1] < second[0]
 
 

@@ -82,6 +82,7 @@ def test_a_reference_is_written_with_its_folders():
 
 @pytest.mark.parametrize(("nodes", "cores"), [(None, 8), ("1", 8), ("2", 4), ("3", 4), ("4", 2)])
 def test_the_quota_must_suffice_for_the_ranks_of_this_node(monkeypatch, nodes, cores):
+    """Of 4 ranks with 2 threads each; on 3 nodes, one node may have 2 of them."""
     counts = []
     monkeypatch.setattr(preconditions.cpus, "require_quota", counts.append)
     monkeypatch.setenv("LADDER_NODES", nodes) if nodes else monkeypatch.delenv("LADDER_NODES", raising=False)
@@ -94,6 +95,7 @@ def test_the_quota_must_suffice_for_the_ranks_of_this_node(monkeypatch, nodes, c
 
 def test_arrays_beyond_the_memory_are_refused():
     sizes = workloads.complete("gemm", {"m": 10**7, "n": 10**7, "k": 10})
+    # The result has 10**14 elements of 8 bytes.
     with pytest.raises(LadderError, match=r"gemm/blas/\S+ need 8e\+05 GB, but this machine has .* lower its sizes"):
         preconditions.require_preconditions(Case("gemm", "blas", sizes, {"threads": 1}), None)
 

@@ -29,11 +29,11 @@ shift 2
 "$@"
 printf "%s" "$METRICS" > "$file"
 """
-STALLS = ("barrier", "not_selected", "selected", "wait")
+STALLS = ("barrier", "not_selected", "selected", "wait")  # states of warps; (not_)selected ones do not wait
 
 
 def ncu_output(*kernels):
-    """What ncu prints of (kernel, ns, % of cycles with an instruction, % of the FMA pipe, % of DRAM, stalls)."""
+    """What ncu prints of kernels: (name, ns, % of cycles with an instruction, % of FMA pipe, % of DRAM, *STALLS)."""
     metrics = [kernel_counters.TIME, kernel_counters.ISSUE, *kernel_counters.PIPES, *kernel_counters.MEMORIES]
     stalls = [f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio" for name in STALLS]
     columns = [*metrics, *stalls, "launch__grid_size"]
@@ -64,17 +64,19 @@ def programs(tmp_path, monkeypatch):
 
 
 def install_stand_in(name, text):
+    """Put a program of this text on the PATH."""
     path = Path("bin", name)
     path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
 
 
 def perf_output(cycles, instructions, cache_misses, branch_misses):
+    """What perf prints of these counts."""
     values = zip((cycles, instructions, cache_misses, branch_misses), profiling.EVENTS, strict=True)
     return "# started\n\n" + "".join(f"{value};;{event}:u;1;100.00;;\n" for value, event in values)
 
 
-def test_a_host_s_case_is_counted_while_it_takes_samples(monkeypatch, capsys):
+def test_a_case_on_the_host_is_counted_while_it_takes_samples(monkeypatch, capsys):
     install_stand_in("perf", PERF)
     monkeypatch.setenv("COUNTS", perf_output(1000, 3000, 1, 1))
     main(["profile", *WORDS])
@@ -83,7 +85,7 @@ def test_a_host_s_case_is_counted_while_it_takes_samples(monkeypatch, capsys):
     assert lines[-1].startswith("It is bound by its instructions")
 
 
-def test_a_gpu_s_case_runs_under_ncu(monkeypatch, capsys):
+def test_a_case_on_a_gpu_runs_under_ncu(monkeypatch, capsys):
     """The case is one of the host here, so that it runs without a GPU."""
     install_stand_in("ncu", NCU)
     of_worker = environment.of_worker
@@ -114,7 +116,7 @@ def test_a_metric_that_a_gpu_lacks_counts_as_zero():
 
 
 def test_counters_are_published(monkeypatch, capsys):
-    """The cases are of the host here, so that they run without a GPU; a second one fails, and is named."""
+    """The first case is on the host, so that it runs without a GPU; the second one fails, and is named."""
     install_stand_in("ncu", NCU)
     of_worker = environment.of_worker
     monkeypatch.setattr(environment, "of_worker", lambda *case: of_worker(*case) | {"METRICS": OUTPUT})
@@ -162,7 +164,7 @@ def test_counters_that_are_unavailable_are_a_sentence(text):
 
 
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("values", "words"),  # the values are cycles, instructions, cache misses and branch misses
     [
         ((1000, 3000, 1, 1), "It is bound by its instructions"),
         ((1000, 500, 50, 1), "It is memory-bound"),
@@ -176,7 +178,7 @@ def test_counts_have_a_verdict(values, words):
 
 
 @pytest.mark.parametrize(
-    ("compute", "memory", "words"),
+    ("compute", "memory", "words"),  # shares of the maximum rates
     [
         (0.8, 0.3, "bound by arithmetic or"),
         (0.3, 0.8, "bound by memory or"),

@@ -19,7 +19,7 @@ from ladder.harness.ranking import Limits, Ranking, expected_precision, rank
 from ladder.statistics.verdicts import compare
 
 WORDS = ["m=17", "n=5", "k=9", "cache=warm"]
-SECONDS = {"openmp": 4e-3, "interchanged": 2e-3, "tiled": 1e-3, "blas": 1e-3}
+SECONDS = {"openmp": 4e-3, "interchanged": 2e-3, "tiled": 1e-3, "blas": 1e-3}  # of simulated calls, by variant
 
 
 @pytest.fixture(autouse=True)
@@ -31,8 +31,12 @@ def working_folder(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def workers(monkeypatch):
-    """The state of simulated workers: `timed` has their cases in order; `noise`, `duration` (s), `fail` may be set."""
+def simulated_workers(monkeypatch):
+    """The state of simulated workers: `timed` has their cases in order, and a test may set the other attributes.
+
+    `noise` is the relative spread of times, `duration` the seconds of a worker's samples on the simulated clock;
+    `fail(case, number)` returns the error of a worker, or None, where `number` counts the workers timed so far.
+    """
     state = SimpleNamespace(timed=[], noise=0.01, clock=0.0, duration=0.0, fail=lambda case, number: None)
     generator = np.random.default_rng(1)
 
@@ -76,7 +80,7 @@ def workers(monkeypatch):
 
 @pytest.fixture
 def with_gpu(monkeypatch):
-    """A machine that seems to have a GPU, which nobody else uses."""
+    """A machine that seems to have a GPU, and is idle."""
     for name in ("require_preconditions", "require_devices"):
         monkeypatch.setattr(ranking_session, name, lambda *arguments: None)
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
@@ -106,29 +110,29 @@ def rank_variants(*variants, report=None, **limits):
     return result
 
 
-def test_cases_take_turns_in_both_orders_and_the_fastest_comes_first(workers):
+def test_cases_take_turns_in_both_orders_and_the_fastest_comes_first(simulated_workers):
     result = rank_variants("openmp", "tiled", "interchanged", processes=2, most_processes=2)
-    assert [case.variant for case in workers.timed] == [
+    assert [case.variant for case in simulated_workers.timed] == [
         "openmp", "tiled", "interchanged", "interchanged", "tiled", "openmp",
     ]  # fmt: skip
     assert [case.variant for case in result.measured] == ["tiled", "interchanged", "openmp"]
 
 
-def test_verdicts_are_those_of_compare_with_the_first_case(workers):
+def test_verdicts_are_those_of_compare_with_the_first_case(simulated_workers):
     result = rank_variants("openmp", "tiled", "interchanged")
     tiled = result.cases[1]
     assert result.verdict(tiled) == compare(result.times(tiled), result.times(result.cases[0]))
     assert result.verdict(tiled).outcome == "faster"
 
 
-def test_measuring_ends_at_the_target(workers):
+def test_measuring_ends_at_the_target(simulated_workers):
     result = rank_variants("openmp", "tiled", processes=6, detect=0.5)
     assert result.processes == 6
     assert result.end_reason.startswith("The target is reached")
 
 
 @pytest.mark.parametrize(("flops", "is_refused"), [(1e5, True), (1e15, False)])
-def test_samples_that_beat_the_ceilings_drop_their_case_and_name_its_cost(workers, flops, is_refused):
+def test_samples_that_beat_the_ceilings_drop_their_case_and_name_its_cost(simulated_workers, flops, is_refused):
     cases = cases_of(["gemm/openmp", "gemm/tiled", *WORDS])
     ceilings = {"flops": {"float64": flops}, "bandwidth": 0.0, "cache_bytes": 0, "margin": 1.5}
     result, report = Ranking(cases, cases[0], Limits(processes=2, most_processes=2), ceilings=ceilings), Report()
@@ -144,15 +148,15 @@ def test_samples_that_beat_the_ceilings_drop_their_case_and_name_its_cost(worker
     assert len(result.failures) == 2
 
 
-def test_an_outcome_does_not_end_the_measuring(workers):
+def test_an_outcome_does_not_end_the_measuring(simulated_workers):
     """A halved time is evident at once, but the target isn't reached."""
     result = rank_variants("openmp", "interchanged", processes=4, most_processes=14, detect=0.012)
     assert result.verdict(result.cases[1]).outcome == "faster"
     assert result.processes > 4
 
 
-def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
-    workers.noise = 0.4
+def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(simulated_workers):
+    simulated_workers.noise = 0.4
     result = rank_variants("tiled", "blas", detect=0.01)
     assert result.processes == ranking.EXTRAPOLATION_PROCESSES
     assert result.end_reason.startswith(
@@ -160,25 +164,28 @@ def test_a_target_out_of_reach_ends_the_measuring_before_the_limits(workers):
     )
 
 
-def test_the_number_of_processes_ends_the_measuring(workers):
+def test_the_number_of_processes_ends_the_measuring(simulated_workers):
     result = rank_variants("tiled", "blas", processes=2, most_processes=4, detect=1e-9)
     assert result.processes == 4
     assert result.end_reason.startswith("The 4 processes are used up: rerun with --processes 8 for more precision.")
 
 
-def test_an_odd_number_of_processes_is_used_up_too(workers):
+def test_an_odd_number_of_processes_is_used_up_too(simulated_workers):
     assert rank_variants("tiled", "blas", processes=2, most_processes=3, detect=1e-9).processes == 3
 
 
 @pytest.mark.parametrize(("cap", "processes"), [(0.0, 3), (5.0, 3), (9.0, 4), (1e9, 6)])
-def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_verdict(workers, cap, processes):
-    workers.duration = 1.0  # a block of two turns of two cases takes 4 s
+def test_no_block_starts_that_would_exceed_the_time_limit_once_there_can_be_a_verdict(
+    simulated_workers, cap, processes
+):
+    """A verdict needs three processes of each case."""
+    simulated_workers.duration = 1.0  # a block of two turns of two cases takes 4 s
     result = rank_variants("tiled", "blas", processes=2, most_processes=6, detect=1e-9, cap=cap)
     assert result.processes == processes
     assert ("s are used up: rerun with --cap" in result.end_reason) == (cap < 10)
 
 
-def test_no_verdict_stands_beside_an_unknown_interval(workers, capsys):
+def test_no_verdict_stands_beside_an_unknown_interval(simulated_workers, capsys):
     """The cases differ 4-fold, and yet two processes of each give no interval."""
     assert run("gemm/openmp", "gemm/tiled", *WORDS, "--processes", "2", "--json", "ranked.json") == 0
     (row,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("1."))
@@ -187,13 +194,13 @@ def test_no_verdict_stands_beside_an_unknown_interval(workers, capsys):
     assert [case["verdict"] for case in document["results"]] == [None, None]
 
 
-def test_a_time_that_is_up_gives_verdicts_nevertheless(workers, capsys):
-    workers.duration = 10.0
+def test_a_time_that_is_up_gives_verdicts_nevertheless(simulated_workers, capsys):
+    simulated_workers.duration = 10.0
     assert run("gemm/openmp", "gemm/tiled", *WORDS, "--quick") == 0
     printed = capsys.readouterr()
     assert "a verdict needs 3 processes of each case" in printed.err
     assert "× faster" in printed.out
-    assert "The 12 s are used up: rerun with --cap 200" in printed.out
+    assert "The 12 s are used up: rerun with --cap 200" in printed.out  # 12 s is the limit of `--quick`
 
 
 @pytest.mark.parametrize(
@@ -215,14 +222,14 @@ def test_without_a_comparison_a_precision_is_that_of_medians(width, words):
     assert Ranking(cases, cases[0], Limits()).describe_precision(width) == f"medians {words}"
 
 
-def test_a_single_case_is_measured_until_its_interval_is_narrow(workers):
+def test_a_single_case_is_measured_until_its_interval_is_narrow(simulated_workers):
     result = rank_variants("tiled", processes=4, detect=0.5)
     assert result.processes == 4
     assert result.precision() == result.summary(result.cases[0]).relative_half_width
 
 
-def test_a_case_that_fails_is_dropped_and_the_others_go_on(workers):
-    workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
+def test_a_case_that_fails_is_dropped_and_the_others_go_on(simulated_workers):
+    simulated_workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
     report = Report()
     result = rank_variants("openmp", "tiled", "interchanged", processes=4, most_processes=4, report=report)
     assert report.sentences == ["gemm/tiled: It is wrong."]
@@ -230,21 +237,21 @@ def test_a_case_that_fails_is_dropped_and_the_others_go_on(workers):
     assert [len(result.results[case]) for case in result.measured] == [4, 4]
 
 
-def test_the_next_case_replaces_a_baseline_that_fails(workers):
-    workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "openmp" else None
+def test_the_next_case_replaces_a_baseline_that_fails(simulated_workers):
+    simulated_workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "openmp" else None
     report = Report()
     result = rank_variants("openmp", "tiled", "interchanged", report=report)
     assert report.sentences == ["gemm/openmp: It is wrong.", "The others are compared with gemm/tiled in its place."]
     assert result.verdict(result.cases[2]).outcome == "slower"
 
 
-def test_the_failure_of_every_case_ends_the_measuring(workers):
-    workers.fail = lambda case, number: LadderError("It is wrong.")
+def test_the_failure_of_every_case_ends_the_measuring(simulated_workers):
+    simulated_workers.fail = lambda case, number: LadderError("It is wrong.")
     with pytest.raises(LadderError, match=r"gemm/tiled: It is wrong\."):
         rank_variants("openmp", "tiled")
 
 
-def test_processes_under_different_conditions_are_refused(workers, monkeypatch):
+def test_processes_under_different_conditions_are_refused(simulated_workers, monkeypatch):
     monkeypatch.setattr(
         ranking, "require_same_conditions", lambda results, name: (_ for _ in ()).throw(LadderError(f"{[*results]}"))
     )
@@ -254,13 +261,14 @@ def test_processes_under_different_conditions_are_refused(workers, monkeypatch):
 
 @pytest.mark.parametrize(("count", "later", "expected"), [(4, 16, 0.0453), (4, 4, 0.0821)])
 def test_widths_shrink_with_the_root_of_the_number_of_processes(count, later, expected):
+    """Beyond the threshold of 1 %, the logarithm of the precision is 0.069 with 4 processes, half of it with 16."""
     now = 1.01 * math.exp(0.069) - 1
     assert expected_precision(now, count, later) == pytest.approx(expected, abs=2e-4)
     assert expected_precision(math.inf, count, later) == math.inf
 
 
 def run(*line):
-    """The exit status of the verb."""
+    """Execute the verb `run`; returns its exit status."""
     try:
         main(["run", *line])
     except SystemExit as ended:
@@ -268,7 +276,7 @@ def run(*line):
     return 0
 
 
-def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsys):
+def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(simulated_workers, capsys):
     variants = ["gemm/openmp", "gemm/interchanged", "gemm/tiled"]
     assert run(*variants, *WORDS, "--quick", "--json", "ranked.json") == 0
     printed = capsys.readouterr()
@@ -289,12 +297,12 @@ def test_the_verb_prints_medians_rates_checks_ratios_and_verdicts(workers, capsy
     assert len(document["results"][2]["times"]) == document["results"][2]["processes"]
 
 
-def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
+def test_ctrl_c_gives_the_ranking_so_far(simulated_workers, capsys):
     def press_ctrl_c(case, number):
         if number > 6:
             raise KeyboardInterrupt
 
-    workers.fail = press_ctrl_c
+    simulated_workers.fail = press_ctrl_c
     assert run("gemm/openmp", "gemm/tiled", *WORDS, "--json", "ranked.json") == 130
     printed = capsys.readouterr().out
     assert "Interrupted: this is the ranking so far." in printed
@@ -303,20 +311,21 @@ def test_ctrl_c_gives_the_ranking_so_far(workers, capsys):
     assert json.loads(Path("ranked.json").read_text(encoding="utf-8"))["interrupted"] is True
 
 
-def test_ctrl_c_names_what_was_not_measured(workers, capsys):
+def test_ctrl_c_names_what_was_not_measured(simulated_workers, capsys):
     def press_ctrl_c(case, number):
         if case.variant == "interchanged":
             raise KeyboardInterrupt
 
-    workers.fail = press_ctrl_c
+    simulated_workers.fail = press_ctrl_c
     assert run("gemm/openmp", "gemm/interchanged", "gemm/tiled", *WORDS) == 130
     printed = capsys.readouterr().out
     assert "1.  gemm/openmp" in printed
     assert "Not measured: gemm/interchanged and gemm/tiled." in printed
 
 
-def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_as_right(workers, capsys, monkeypatch):
-    """Though it is the fastest."""
+def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_even_if_it_is_the_fastest(
+    simulated_workers, capsys, monkeypatch
+):
     monkeypatch.setattr(ranking.spot_checks, "warnings", lambda cases, *others: {cases[1]: "It is wrong there."})
     assert run("gemm/openmp", "gemm/tiled", "gemm/interchanged", *WORDS, "--quick", "--json", "ranked.json") == 1
     printed = capsys.readouterr()
@@ -326,25 +335,25 @@ def test_a_variant_that_is_wrong_at_other_sizes_is_not_ranked_as_right(workers, 
     assert "right on 1 thread, with" in printed.err
 
 
-def test_ctrl_c_before_any_result_is_a_sentence(workers, capsys):
+def test_ctrl_c_before_any_result_is_a_sentence(simulated_workers, capsys):
     def press_ctrl_c(case, number):
         raise KeyboardInterrupt
 
-    workers.fail = press_ctrl_c
+    simulated_workers.fail = press_ctrl_c
     assert run("gemm/openmp", "gemm/tiled", *WORDS) == 130
     assert "Interrupted before any case was measured." in capsys.readouterr().out
 
 
-def test_a_variant_that_fails_gives_an_exit_status(workers, capsys):
-    workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
+def test_a_variant_that_fails_gives_an_exit_status(simulated_workers, capsys):
+    simulated_workers.fail = lambda case, number: LadderError("It is wrong.") if case.variant == "tiled" else None
     assert run("gemm/openmp", "gemm/tiled", *WORDS, "--quick") == 1
     assert "gemm/tiled: It is wrong." in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("with_gpu")
-def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys):
+def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(simulated_workers, capsys):
     """Blocks of 8 are twice as fast as the default, 16; blocks of 64 fail."""
-    workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
+    simulated_workers.fail = lambda case, number: LadderError("It is wrong.") if case.tuning["block"] == 64 else None
     assert run("gemm/cuda_naive", "m=17", "n=5", "k=9", "--sweep", "block=4,8,16,64", "--json", "swept.json") == 0
     document = json.loads(Path("swept.json").read_text(encoding="utf-8"))
     assert [len(document["sweep"]["results"]), len(document["results"])] == [3, 2]
@@ -359,7 +368,7 @@ def test_the_winner_of_a_sweep_is_confirmed_on_fresh_processes(workers, capsys):
     assert [line.split()[2] for line in swept.splitlines()[1:]] == ["block=8", "block=4", "block=16"]
     assert [line.split()[2] for line in confirmed.splitlines()[1:3]] == ["block=8", "block=16"]
     assert "faster" in confirmed
-    block_sizes = [case.tuning["block"] for case in workers.timed]
+    block_sizes = [case.tuning["block"] for case in simulated_workers.timed]
     assert block_sizes.count(4) == ranking.TURNS_PER_BLOCK
     assert block_sizes.count(8) >= ranking.TURNS_PER_BLOCK + Limits().processes
 
@@ -376,23 +385,23 @@ def test_the_fastest_of_each_variant_are_confirmed():
 
 @pytest.mark.usefixtures("with_gpu")
 @pytest.mark.parametrize(("budget", "count"), [("0.1s", 2), ("7", 4), ("1000", 6)])
-def test_a_budget_ends_a_sweep(workers, capsys, monkeypatch, budget, count):
-    """Two combinations take 4 s on two cores; the fastest is one of those that were tried."""
+def test_a_budget_ends_a_sweep(simulated_workers, capsys, monkeypatch, budget, count):
+    """Two combinations are tried together, one per core, which takes 4 s, until the budget is used up."""
     monkeypatch.setattr(sweeps, "time", ranking.time)
     monkeypatch.setattr(sweeps.cpus, "cores", lambda: 2)
-    workers.duration = 1.0
+    simulated_workers.duration = 1.0
     words = ["gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8,16,24,32"]
     assert run(*words, "--budget", budget, "--quick") == 0
     within = f"{count} of 6 cases within the budget" if count < 6 else "6 cases"
     printed = capsys.readouterr()
     assert printed.out.startswith(f"{within}, 2 processes each")
     assert f"Tries combinations for {float(budget.removesuffix('s')):g} s" in printed.err
-    tried_blocks = {case.tuning["block"] for case in workers.timed}
+    tried_blocks = {case.tuning["block"] for case in simulated_workers.timed}
     assert len(tried_blocks) == count
 
 
 @pytest.mark.usefixtures("with_gpu")
-def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypatch):
+def test_a_sweep_says_once_that_a_variant_is_compiled(simulated_workers, capsys, monkeypatch):
     monkeypatch.setattr(ranking.compilation, "is_needed", lambda case: True)
     monkeypatch.setattr(ranking.compilation, "note_path", lambda case: Path("missing"))
     compiled_blocks = []
@@ -403,8 +412,8 @@ def test_a_sweep_says_once_that_a_variant_is_compiled(workers, capsys, monkeypat
 
 
 @pytest.mark.usefixtures("with_gpu")
-def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsys):
-    workers.fail = lambda case, number: LadderError("It is wrong.")
+def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(simulated_workers, capsys):
+    simulated_workers.fail = lambda case, number: LadderError("It is wrong.")
     assert run("gemm/cuda_naive", *WORDS, "--sweep", "block=2,4,8", "--budget", "9") == 1
     assert "ladder run: Every combination failed; the sentences above say why." in capsys.readouterr().err
 
@@ -418,7 +427,7 @@ def test_a_sweep_whose_combinations_all_fail_ends_with_a_sentence(workers, capsy
     ],
 )
 def test_cases_that_cannot_be_measured_are_refused_before_the_wait_for_the_machine(
-    workers, capsys, monkeypatch, words, sentence
+    simulated_workers, capsys, monkeypatch, words, sentence
 ):
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: pytest.fail("It waits."))
     assert run(*words, *WORDS) == 1

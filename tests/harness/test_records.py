@@ -22,7 +22,7 @@ from ladder.records import campaigns
 from ladder.records.case import Case
 
 HOST = devices.load("host")
-START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)  # tick 0 of the simulated clock
 
 
 def case_of(variant="cublas", dtype="float32", **tuning):
@@ -49,7 +49,8 @@ def worker_answer(number):
 def measure_case(monkeypatch):
     """A function that measures a case with simulated workers; returns the record that would be written.
 
-    Under `variables` it also returns the workers' variables, under `plausible` the calls of `require_plausible`.
+    The record also has the workers' variables as `variables`, the arguments of all calls of `require_plausible` as
+    `plausible`, and its path as `out`. Each stand-in that reads something advances the clock by a tick of one second.
     """
     written_record, worker_variables, plausibility_calls = {}, {}, []
     ticks, answer_numbers = itertools.count(), itertools.count()
@@ -106,13 +107,13 @@ def test_every_key_of_a_record_belongs_to_its_case_and_time(measure_case):
         case_of(math="tf32").slug,
     )
     assert document["protocol"] == configuration.protocol(PROTOCOL | {"processes": 2, "most_processes": 2})
-    # The code and the clocks are read before the first measurement, from whose start times count.
+    # Read in this order: the code at tick 0, its revision at 1, the date at 2, the GPU's clocks at 3, the time at 4.
     assert document["sources"] == "of cublas at 0"
     assert document["started"] == "2026-01-02T03:04:07+00:00"
     before, after = document["clocks"]["before"], document["clocks"]["after"]
     assert (before, after[1]) == ([3, {"GPUS": "3"}], {"GPUS": "3"})
     assert after[0] > before[0] + 1
-    assert document["wall"] == after[0] - 1 - (before[0] + 1)
+    assert document["wall"] == after[0] - 1 - (before[0] + 1)  # from the tick after `before` to that before `after`
     assert document["variables"] == {"GPUS": "3"}
     assert all(
         document[key].startswith(f"{name} at ") for key, name in (("description", "describe"), ("slurm", "slurm"))
@@ -316,7 +317,7 @@ def test_the_worst_check_of_all_rounds_is_in_the_result(monkeypatch):
 
 @pytest.mark.parametrize(("cache", "count"), [("warm", 0), ("cold", 3 + 2 * 3)])
 def test_cold_cases_flush_caches_before_timed_calls_and_phases(monkeypatch, cache, count):
-    """Flushes precede the warm-up, each of 2 samples, and each of 3 parts in 2 passes of the phases."""
+    """Caches are flushed before the warm-up, each of 2 samples, and each of 3 parts in 2 passes of the phases."""
     assert SimulatedRun(monkeypatch, cache=cache).flush_count == count
 
 

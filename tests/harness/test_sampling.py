@@ -11,7 +11,7 @@ from ladder.harness.validation import Check
 JOB_PROTOCOL = {"samples": 2, "least": 2, "most": 2, "target": 1e9, "seconds": 60.0}
 
 
-def take_samples(times=(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0), broadcast=lambda value: value, **limits):
+def take_samples(times=(1.0,) * 9, broadcast=lambda value: value, **limits):
     """The samples of a device whose stopwatch returns these times, and the names of the called functions."""
     calls, clock = [], iter(times)
 
@@ -48,7 +48,7 @@ def test_sampling_ends_when_the_median_converges_or_a_limit_is_reached(limits, c
 
 @pytest.mark.parametrize(("seconds", "first_is_late", "count"), [(60.0, True, 3), (0.0, False, 9)])
 def test_all_ranks_end_when_the_time_of_the_first_is_over(seconds, first_is_late, count):
-    """The clocks of other ranks don't count: a rank that continued alone would wait for the others without end."""
+    """This rank's own `seconds` do not count: a rank that continued alone would wait for the others for ever."""
     limits = {"samples": 9, "least": 3, "most": 9, "seconds": seconds}
     assert len(take_samples(broadcast=lambda is_late: first_is_late, **limits)[0]) == count
 

@@ -7,7 +7,7 @@ from ladder.__main__ import main
 from ladder.harness import spot_checks
 from ladder.harness.case_arguments import cases_of
 
-# Right if m is a multiple of 4; otherwise the last rows are 0.
+# Right if m is a multiple of 4; otherwise the remaining rows are 0.
 VARIANT = """
 import numpy as np
 
@@ -29,7 +29,7 @@ def setup(problem, *, threads: int):
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
-    """A working folder with a variant `rest` of the user's."""
+    """A working directory, and a user's folder for variants, which is returned."""
     (tmp_path / "mine/gemm").mkdir(parents=True)
     monkeypatch.setenv("LADDER_VARIANTS", f"{tmp_path / 'mine'}:{TESTS / 'variants'}")
     monkeypatch.chdir(tmp_path)
@@ -37,45 +37,47 @@ def folder(monkeypatch, tmp_path):
     return tmp_path / "mine/gemm"
 
 
-def write(folder, limits="", setup_statement="", name="rest"):
+def write_variant(folder, limits="", setup_statement="", name="without_remainder"):
+    """Write a variant that forgets the remaining rows."""
     (folder / f"{name}.py").write_text(VARIANT.format(limits=limits, setup_statement=setup_statement))
 
 
-def spot_of(*words):
+def spot_case_of(*words):
+    """The small case that is checked in addition to the case of a command line."""
     (case,) = cases_of(words)
     return spot_checks.spot_case(case)
 
 
 def test_sizes_are_odd_and_never_larger_and_threads_are_two(folder):
-    write(folder)
-    spot = spot_of("gemm/rest", "m=512", "n=64", "k=3")
-    assert [spot.sizes[name] for name in "mnk"] == [197, 63, 3]
+    write_variant(folder)
+    spot = spot_case_of("gemm/without_remainder", "m=512", "n=64", "k=3")
+    assert [spot.sizes[name] for name in "mnk"] == [197, 63, 3]  # 197 is the first of `spot_checks.PRIMES`
     assert spot.tuning == {"threads": 2}
-    assert spot_of("gemm/rest", "m=512", "n=64", "k=3", "threads=3").tuning == {"threads": 3}
+    assert spot_case_of("gemm/without_remainder", "m=512", "n=64", "k=3", "threads=3").tuning == {"threads": 3}
 
 
 def test_rungs_and_excluded_sizes_have_no_spot_check(folder):
-    write(folder, 'LIMITS = {"m": (256, 1024)}', name="limited")
-    assert spot_of("gemm/tiled", "m=512", "n=64", "k=3") is None
-    assert spot_of("gemm/limited", "m=512", "n=64", "k=3") is None
+    write_variant(folder, 'LIMITS = {"m": (256, 1024)}', name="limited")
+    assert spot_case_of("gemm/tiled", "m=512", "n=64", "k=3") is None
+    assert spot_case_of("gemm/limited", "m=512", "n=64", "k=3") is None
 
 
-def test_a_forgotten_rest_is_named_though_the_timed_size_has_none(folder, capsys):
-    write(folder)
+def test_a_forgotten_remainder_is_reported_although_the_timed_size_has_none(folder, capsys):
+    write_variant(folder)
     with pytest.raises(SystemExit) as ended:
-        main(["run", "gemm/rest", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
+        main(["run", "gemm/without_remainder", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
     printed = capsys.readouterr()
     assert ended.value.code == 1
-    sentence = "gemm/rest: An untimed check at m=63 n=7 k=7 threads=2 failed: The result is wrong"
+    sentence = "gemm/without_remainder: An untimed check at m=63 n=7 k=7 threads=2 failed: The result is wrong"
     assert sentence in printed.err
     assert sentence in printed.out
-    assert "wrong  gemm/rest" in printed.out, "it is timed nevertheless, but has no rank"
-    assert "gemm/rest: " in printed.err
+    assert "wrong  gemm/without_remainder" in printed.out, "it is timed nevertheless, but has no rank"
+    assert "gemm/without_remainder: " in printed.err
     assert "right on 1 thread here, but not in its untimed check" in printed.err
 
 
-def test_an_exception_at_the_other_sizes_is_no_end(folder, capsys):
-    write(folder, setup_statement='if problem.a.shape[0] % 2:\n        raise ValueError("m must be even")')
+def test_an_exception_at_the_small_sizes_is_reported(folder, capsys):
+    write_variant(folder, setup_statement='if problem.a.shape[0] % 2:\n        raise ValueError("m must be even")')
     with pytest.raises(SystemExit):
-        main(["run", "gemm/rest", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
+        main(["run", "gemm/without_remainder", "m=64", "n=8", "k=8", "--quick", "--processes", "2"])
     assert "m must be even" in capsys.readouterr().out

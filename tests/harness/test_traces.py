@@ -15,7 +15,7 @@ from ladder.records.case import Case
 
 HOST_DEVICE = devices.load("host")
 CASE = Case("gemm", "blas", {"n": 1}, {"threads": 1})
-ROW = ("compute", "1", 0.0, 0.5)
+ROW = ("compute", "1", 0.0, 0.5)  # lane, name, start and end in seconds
 
 
 def test_rows_become_builtin_texts_and_numbers_in_their_order():
@@ -65,7 +65,7 @@ def test_a_size_of_the_same_name_as_a_column_is_refused():
 
 @pytest.fixture
 def run_traced(monkeypatch):
-    """A function that runs a case with this function `Steps.trace`; returns the result and the calls in order."""
+    """A function that runs a case whose `Steps.trace` is its argument; returns the result and the calls in order."""
     gemm, calls = workloads.load("gemm"), []
     case = Case("gemm", "blas", workloads.complete("gemm", {"m": 3, "n": 2, "k": 5}), {"threads": 1}, "cold")
     # This process may have any number of threads.

@@ -1,5 +1,6 @@
 """Trainings that are saved and restarted: the same bits as uninterrupted ones, and other files refused."""
 
+import errno
 import json
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ SIZES = {"layers": "784-13-7-10", "images": 130, "rate": 0.005, "dtype": "float3
 
 @pytest.fixture(scope="module")
 def data(digits_folder):
+    """The folder of `digits`."""
     return digits_folder.parent
 
 
@@ -29,7 +31,7 @@ def case(variant="blas", epochs=4, **changes):
 
 
 def train_case(case, data, state=None, eps=0.0):
-    """Train, perhaps from a state; returns (errors by epoch, final state)."""
+    """Train until the error is at most `eps`, perhaps from a state; returns (errors by epoch, final state)."""
     epochs = training.train(case, {"digits": data / "digits"}, state, eps)
     pairs = [(error, current.state()) for current, error, _ in epochs]
     return [error for error, _ in pairs], pairs[-1][1]
@@ -48,6 +50,7 @@ def test_a_restarted_training_has_the_bits_of_an_uninterrupted_one(data, tmp_pat
 
 
 def test_a_restart_without_the_last_weight_changes_differs(data):
+    """The momentum adds a share of them to the next changes."""
     _, uninterrupted = train_case(case(), data)
     _, state = train_case(case(epochs=2), data)
     without_steps = {
@@ -132,7 +135,8 @@ def test_a_state_that_cannot_be_written_leaves_the_old_one(data, tmp_path, monke
     _, state = train_case(case(epochs=1), data)
     training.save(tmp_path / "state.npz", case(), state)
     before = (tmp_path / "state.npz").read_bytes()
-    monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    full_disk = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr("os.fsync", lambda number: (_ for _ in ()).throw(full_disk))
     with pytest.raises(LadderError, match="can't be written: No space left on device"):
         training.save(tmp_path / "state.npz", case(), state)
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]

@@ -1,4 +1,4 @@
-"""Cases measured in turns, by workers that start no process, and their campaign as it is published and read back."""
+"""Cases measured in turns, by simulated workers, and their campaign as it is published and read back."""
 
 import json
 import re
@@ -22,7 +22,7 @@ CASES = [Case.parse("gemm", variant, f"{SIZES},threads=1") for variant in ("open
 PROTOCOL = {"processes": 4, "cap": 1.0, "samples": 3, "least": 3, "most": 3, "target": 0.02, "phase_passes": 0}
 PROTOCOL |= {"energy": False, "most_processes": 4}
 COMMIT = "0" * 40
-EXPERIMENTS = {case.key: ["gemm_square"] for case in CASES}
+EXPERIMENTS = {case.key: ["gemm_square"] for case in CASES}  # those of each case
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,10 @@ def working_folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def steps(monkeypatch):
-    """The steps of workers and their variants, in order; blas takes half as long as the others."""
+    """The steps of simulated workers, in order, as (step, variant); blas takes half as long as the others.
+
+    The step `start` has no variant, but whether the energy is measured. All times grow from worker to worker.
+    """
     steps = []
 
     class SimulatedWorker:
@@ -81,6 +84,7 @@ def measured_variants(steps):
 
 
 def campaign_description(machine="here"):
+    """What must be the same in all of a campaign."""
     return {"machine": machine, "commit": COMMIT, "dirty": False, "host": identity.host_digest(), "gpus": []}
 
 
@@ -91,6 +95,7 @@ def measure(name, cases=CASES):
 
 
 def publish(name):
+    """Publish a campaign by the verb."""
     main(["publish_campaign", name, json.dumps(EXPERIMENTS)])
 
 
@@ -118,6 +123,7 @@ def test_workers_prepare_and_check_while_none_is_timed(steps, monkeypatch):
     step_names = [step for step, _ in steps]
     first, last = ["start", "prepare", "time", "check"], ["answer"]
     between = ["start", "prepare", "answer", "time", "check"]
+    # 12 processes, 4 of each case, in 6 groups of one per core.
     assert step_names == [step for step in [*first, *between * 5, *last] for _ in range(2)]
 
 
@@ -134,10 +140,10 @@ def test_the_energy_is_measured_in_the_first_turns_only(steps, monkeypatch):
     assert energies == [True] * 3 * turns.ENERGY_TURNS + [False] * 3
 
 
-@pytest.mark.parametrize(("arrays", "sizes"), [(0, [1, 1, 1]), (1, [1, 1, 1]), (2, [2, 1]), (3, [3])])
-def test_a_group_holds_no_more_than_fits_into_memory(monkeypatch, arrays, sizes):
+@pytest.mark.parametrize(("fitting_workers", "sizes"), [(0, [1, 1, 1]), (1, [1, 1, 1]), (2, [2, 1]), (3, [3])])
+def test_a_group_holds_no_more_than_fits_into_memory_but_at_least_one(monkeypatch, fitting_workers, sizes):
     monkeypatch.setattr(turns.cpus, "cores", lambda: 8)
-    memory = arrays * turns.MEMORY_FACTOR * turns.bytes_of_arrays(CASES[0])
+    memory = fitting_workers * turns.MEMORY_FACTOR * turns.bytes_of_arrays(CASES[0])
     assert [len(group) for group in turns.group_processes(turns.turn_order(CASES, 1), None, memory)] == sizes
 
 
@@ -208,7 +214,7 @@ def test_a_ratio_is_taken_within_campaigns_which_are_never_mixed(steps):
     collect.collect(plan, "all", PublishedTables(sorted(Path("results/published/campaigns").iterdir())))
     rows = table_files.load("all")["samples"]
     assert rows.groupby("process")["campaign"].nunique().max() == 1
-    assert rows[rows["variant"] == "blas"]["process"].nunique() == 12
+    assert rows[rows["variant"] == "blas"]["process"].nunique() == 3 * 4  # campaigns, and processes of each
 
 
 def test_sides_of_two_campaigns_have_a_ratio_without_a_spread(steps):
@@ -274,7 +280,7 @@ def test_an_invalid_name_of_a_campaign_is_refused(monkeypatch):
         campaigns.of_run()
 
 
-def test_gpus_are_told_apart_by_digests():
+def test_gpus_are_identified_by_digests():
     threads = {"ranks": [{"gpu": {"uuid": "GPU-1"}}, {"gpu": {"uuid": "GPU-2"}}, {"node": "n"}]}
     assert identity.gpu_digests(threads) == sorted(map(identity.digest, ("GPU-1", "GPU-2")))
     assert identity.gpu_digests({"gpu": {"uuid": "GPU-1"}}) == [identity.digest("GPU-1")]

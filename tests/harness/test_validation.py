@@ -16,7 +16,7 @@ U32, U64 = 2.0**-24, 2.0**-53  # the unit roundoffs of float32 and float64
     [
         (1, "float64", U64),
         (36, "float64", 36 * U64),  # here the worst-case bound equals the probable one
-        (10_000, "float64", 600 * U64),
+        (10_000, "float64", 600 * U64),  # 6 · 10_000^½, as for all longer sums
         (25, "float32", 25 * U32),
         (400, "float32", 120 * U32),
         (400, "tf32", 2 * 2.0**-11 + 120 * U32),
@@ -32,7 +32,8 @@ def test_the_bound_of_a_sum_is_right(length, dtype, factor):
 
 
 def test_the_bound_of_a_sum_of_random_signs_is_right():
-    rarity, rounding = 2 * math.log(2e9), math.sqrt(1 / (8 * math.log(2)))
+    """By the formulas in the function's docstring; a right sum exceeds its bound with a probability of 1e-9."""
+    rarity, rounding = 2 * math.log(2 / 1e-9), math.sqrt(1 / (8 * math.log(2)))
     long_factor = rounding * (rarity / math.pi * 10 + math.sqrt(rarity))
     assert validation.random_sum_factor(100, "float32") == pytest.approx(long_factor * U32, rel=1e-12)
     assert validation.random_sum_factor(4, "float32") == pytest.approx(8 * U32, rel=1e-12)  # the worst-case bound
@@ -41,7 +42,7 @@ def test_the_bound_of_a_sum_of_random_signs_is_right():
 
 def test_the_bound_of_a_sum_of_one_sign_is_right():
     rounding = math.sqrt(1 / (8 * math.log(2)))
-    long_factor = rounding * math.sqrt(2 * math.log(2e9) * 300 / 3)
+    long_factor = rounding * math.sqrt(2 * math.log(2 / 1e-9) * 300 / 3)
     assert validation.growing_sum_factor(300, "float32") == pytest.approx(long_factor * U32, rel=1e-12)
     assert validation.growing_sum_factor(2, "float64") == pytest.approx(2 * U64, rel=1e-12)
 
@@ -100,7 +101,7 @@ def test_whole_numbers_are_multiples_within_one():
 
 def test_unwritten_elements_are_poisoned():
     outputs = {"real": np.zeros(3), "single": np.zeros((2, 1), np.float32), "count": np.zeros(2, np.int32)}
-    outputs["pixels"] = np.zeros(2, np.uint8)  # 0 is a right pixel, and a sum that starts with it is right
+    outputs["pixels"] = np.zeros(2, np.uint8)  # not to hold 0: it may be right, and so is a sum that starts from it
     validation.poison(outputs)
     assert np.isnan(outputs["real"]).all()
     assert np.isnan(outputs["single"]).all()
@@ -109,11 +110,11 @@ def test_unwritten_elements_are_poisoned():
 
 
 @pytest.mark.parametrize(
-    ("actual", "bound", "error"),
+    ("actual", "bound", "error"),  # where 1 and 2 are expected
     [
         ([1.0, 2.0], [0.0, 0.0], 0.0),
         ([1.0, 2.5], [1.0, 2.0], 0.25),
-        ([1.5, 2.0], [0.0, 1.0], math.inf),
+        ([1.5, 2.0], [0.0, 1.0], math.inf),  # an element whose bound is 0 must be exact
         ([1.0, math.nan], [1.0, 1.0], math.inf),
         ([1.0, math.inf], [1.0, 1.0], math.inf),
         ([1.0], [1.0], math.inf),
@@ -226,8 +227,8 @@ def test_an_infinite_result_is_not_called_unwritten():
 def test_integers_that_were_left_unwritten_or_added_to_get_a_hint(dtype):
     outputs = {"count": np.zeros(3, dtype)}
     validation.poison(outputs)
-    held = outputs["count"][0]
-    assert f"`count` holds {held} before each call: write every element" in validation.hint_on_poison(outputs)
+    poison = outputs["count"][0]
+    assert f"`count` holds {poison} before each call: write every element" in validation.hint_on_poison(outputs)
     outputs["count"][1:] = 5
     assert validation.hint_on_poison(outputs)
     outputs["count"][0] = 7

@@ -1,4 +1,7 @@
-"""The claims' experiment: its blocks, its campaign, and the resources of its jobs."""
+"""The experiment that decides the claims: its campaign, its blocks, and the resources of its jobs.
+
+A block holds the cases of experiments that share cases; a job measures all of them in turns.
+"""
 
 import json
 from pathlib import Path
@@ -32,14 +35,14 @@ EXPERIMENTS = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory, and a commit that is known without git."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LADDER_COMMIT", "0" * 40)
 
 
 def claims_of(experiments=EXPERIMENTS, nodes=None, **changes):
-    """The Claims of a study with another experiment, and with `changes` of its configuration."""
+    """The Claims with these experiments, beside those of a study; `changes` are to the study's configuration."""
     experiments_of_claims = {name.replace(" ", "_"): value for name, value in experiments.items()}
     text = yaml.safe_dump({"protocol": {"processes": 2}, "experiments": experiments_of_claims}, sort_keys=False)
     Path("claims.yaml").write_text(text, encoding="utf-8")
@@ -48,6 +51,7 @@ def claims_of(experiments=EXPERIMENTS, nodes=None, **changes):
 
 
 def job(block, campaign="here_1"):
+    """The wildcards of the job that measures a block."""
     return SimpleNamespace(block=block, campaign=campaign)
 
 
@@ -107,8 +111,8 @@ def test_nothing_runs_beside_a_block():
         name: value(job("ranks")) if callable(value) else value for name, value in resources.measuring_resources.items()
     }
     assert "mpiexec" in values.pop("mpi")
-    assert values == {"timing": 1, "card": 0}
-    assert resources.threads(job("first")) == resources.threads(job("ranks")) == 2
+    assert values == {"timing": 1, "card": 0}  # timed alone, on no GPU
+    assert resources.threads(job("first")) == resources.threads(job("ranks")) == 2  # all cores
 
 
 @pytest.mark.parametrize(

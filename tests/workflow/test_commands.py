@@ -22,6 +22,7 @@ TABLES_OPTIONS = [
     "--sensitivity",
     "nowhere.csv",
 ]
+# The arguments of a verb, and a part of the sentence with which it ends. `working_directory` has the existing files.
 SENTENCES = [
     (["precompile", "gemm", "nothing", SLUG, "--out", "x"], "no variant 'nothing'"),
     (["list", "--configfile", "config.yaml"], "can't be read"),
@@ -131,7 +132,7 @@ SENTENCES = [
 
 @pytest.fixture(autouse=True)
 def working_directory(monkeypatch, tmp_path):
-    """A working directory with files that no verb can use."""
+    """A working directory with files that no verb can use, and a plan without cases."""
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
     Path("torn.json").write_text('{"a": [1', encoding="utf-8")

@@ -22,7 +22,7 @@ from ladder.planning.configuration import SCHEMA_FILE
 from ladder.records import record
 from ladder.report.figures import names as figures
 
-QUIET = re.compile(r"snakemake[^`#\n]* -q((?: [a-z]\w*)+)")  # a command's words behind -q
+QUIET = re.compile(r"snakemake[^`#\n]* -q((?: [a-z]\w*)+)")  # the words after -q: what Snakemake shall not print
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md"]
 DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
 MAX_LINES = {"README.md": 110, "ARCHITECTURE.md": 120}
@@ -35,20 +35,24 @@ SECTIONS = {
 FOLDERS = ("src", "config", "workflow", "benchmarks", "tests", "paper", "docs", "profiles", ".ci", "results/published")
 EXAMPLE = "src/ladder/workloads/gemm/matmul.py"
 WRITTEN_BY_READERS = {EXAMPLE, "src/ladder/workloads/gemm/mine.py"}
-# Written in pieces, because this file is searched too.
+# A path of one machine, and hosts of packages, which no file names. In pieces, because this file is searched, too.
 FORBIDDEN = [r"(?<![\w.])/" + r"work\b(?!-)", "pypi" + r"\.org", "python" + "hosted", r"deb\.debian" + r"\.org"]
 
-SPECIFICATION = importlib.util.spec_from_file_location("readme", ROOT / "workflow/scripts/readme.py")
-readme = importlib.util.module_from_spec(SPECIFICATION)
-sys.modules["readme"] = readme
-SPECIFICATION.loader.exec_module(readme)
 
-SPECIFICATION = importlib.util.spec_from_file_location("documents", ROOT / "workflow/scripts/documents.py")
-documents = importlib.util.module_from_spec(SPECIFICATION)
-SPECIFICATION.loader.exec_module(documents)
+def load_script(name):
+    """The module of a script of the workflow."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / f"workflow/scripts/{name}.py")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+readme, documents = load_script("readme"), load_script("documents")
 
 
 def text(name):
+    """The text of a document."""
     return (ROOT / name).read_text()
 
 
@@ -190,7 +194,7 @@ def picture_digest():
 def test_the_readmes_picture_shows_what_was_published(picture_digest):
     with Image.open(readme.PICTURE) as picture:
         assert picture.text[readme.DIGEST] == picture_digest, f"{readme.PICTURE} is out of date: run `make readme`."
-    assert readme.PICTURE.stat().st_size < 150_000
+    assert readme.PICTURE.stat().st_size < 150_000, "the picture is too large for a page that loads quickly"
 
 
 def test_the_page_and_the_paper_in_docs_are_up_to_date():
@@ -212,9 +216,9 @@ def test_another_measurement_text_or_code_outdates_the_documents(tmp_path, monke
 
 def test_another_publication_changes_the_readme(tmp_path, monkeypatch, picture_digest):
     before = text("README.md")
-    slower = {result.before[1:] for result in readme.RESULTS}
+    slower_cases = {result.before[1:] for result in readme.RESULTS}  # (variant, slug)
     with monkeypatch.context() as patch:
-        patch.setattr(readme, "processes", lambda folder, _, *case: [[2.0 if case in slower else 1.0]] * 5)
+        patch.setattr(readme, "processes", lambda folder, _, *case: [[2.0 if case in slower_cases else 1.0]] * 5)
         assert readme.update(before).count("**2.00 ×** [2.00, 2.00]") == len(readme.RESULTS)
     for path in readme.PUBLISHED.glob("**/samples.csv.gz"):
         head, *_ = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
@@ -236,7 +240,7 @@ def test_results_on_a_gpu_pool_the_machines_that_the_paper_pools():
     assert "nvidia-h100-x2" not in machines
 
 
-def test_the_cases_that_are_compared_are_written_out():
+def test_the_cases_compared_in_the_page_on_sweeps_are_written_in_full():
     keys = matches_of(r"\b\w+/\w+/form=\S+", "docs/how-to/sweep.md")
     assert len(keys) == 2
     for case in map(parse_key, keys):
@@ -246,7 +250,7 @@ def test_the_cases_that_are_compared_are_written_out():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["nn", "tn", "nt"])
-def test_the_example_of_a_variant_measures(form, tmp_path):
+def test_the_readmes_example_of_a_variant_can_be_measured(form, tmp_path):
     (module,) = code_blocks("README.md", "python")
     (line,) = code_blocks("README.md", "yaml")
     ((variant, tuning),) = yaml.safe_load(line).items()
@@ -289,7 +293,7 @@ def test_forbidden_names_are_recognised(line):
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_no_target_stands_behind_the_words_of_q(name):
-    """Snakemake would take it for one of them."""
+def test_no_target_follows_the_option_q(name):
+    """Snakemake would take it for one of the option's words."""
     for words in QUIET.findall((ROOT / name).read_text(encoding="utf-8")):
         assert {*words.split()} <= {"rules", "host", "progress", "reason", "all"}, words

@@ -16,6 +16,7 @@ from ladder.planning import configuration
 from ladder.workflow import embedding
 from small_plans import snakemake_workflow
 
+# A user's workflow, which has the project's as a module.
 SNAKEFILE = """
 configfile: "mine.yaml"
 

@@ -15,6 +15,7 @@ from ladder.workflow.paper import Paper
 from small_plans import experiment, read_plan
 
 BLAS = {"blas": {"threads": 1}}
+# The constants of the four figures that replace the project's, where they differ from the defaults.
 FIGURE_CONSTANTS = {
     "lines": {"EXPERIMENTS": ("one",)},
     "peaks": {"EXPERIMENTS": ("one", "two"), "USES_CEILINGS": True},
@@ -22,18 +23,19 @@ FIGURE_CONSTANTS = {
     "pictures": {"USES_ARTEFACTS": ("a.npz",)},
 }
 LABELS = {"TITLE": "A title", "CATEGORY": "A group"}
+# By default on MNIST, which is downloaded; the source `digits` is made here.
 TRAINING = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5, "dtype": "float64"}
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def four_figures(monkeypatch):
-    """Figures of tables, of tables and ceilings, of data (in `mlp`) and of artefacts."""
+    """Four figures, which show tables, tables and ceilings, data (in `mlp`), and artefacts."""
     defaults = figures.CONSTANTS | LABELS
     monkeypatch.setattr(figures, "names", lambda: list(FIGURE_CONSTANTS))
     monkeypatch.setattr(figures, "constants", lambda name: defaults | FIGURE_CONSTANTS[name])
@@ -43,6 +45,7 @@ def four_figures(monkeypatch):
 
 
 def figures_of(experiments, **changes):
+    """The Figures of a study with these experiments; `changes` are to its configuration."""
     study = read_plan(experiments, **changes)
     return Figures(study, Ceilings(study))
 
@@ -52,15 +55,15 @@ def figure_wildcards(figure):
     return SimpleNamespace(figure=figure)
 
 
-def test_a_figure_is_drawn_of_its_experiments_if_what_it_shows_is_available():
+def test_a_figure_is_drawn_if_its_experiments_data_and_artefacts_are_available():
     assert figures_of({"one": experiment(BLAS)}).names == ["lines", "pictures"]
     training = experiment({"host": {"product": "blas", "threads": 1}}, "mlp", TRAINING | {"source": "digits"})
     figures_of_plan = figures_of({"one": experiment(BLAS), "two": training})
     assert figures_of_plan.names == list(FIGURE_CONSTANTS)
-    assert figures_of_plan.data_option(figure_wildcards("digits")) == "--data=results/data/digits"
-    assert [Path(path).parent.name for path in figures_of_plan.data_and_artefacts(figure_wildcards("digits"))] == [
-        "digits"
-    ] * 4
+    digits = figure_wildcards("digits")
+    assert figures_of_plan.data_option(digits) == "--data=results/data/digits"
+    folders = [Path(path).parent.name for path in figures_of_plan.data_and_artefacts(digits)]
+    assert folders == ["digits"] * 4  # images and labels, to train and to test
 
 
 def test_without_measurements_data_are_not_downloaded_for_a_figure():
@@ -71,22 +74,15 @@ def test_without_measurements_data_are_not_downloaded_for_a_figure():
 
 def test_a_figure_reads_the_tables_ceilings_and_artefacts_that_it_states():
     figures_of_plan = figures_of({"one": experiment(BLAS), "two": experiment(BLAS), "ceiling": experiment(BLAS)})
-    assert figures_of_plan.tables(figure_wildcards("lines")) == [f"results/tables/one/{table}.csv" for table in TABLES]
-    assert figures_of_plan.table_options(figure_wildcards("peaks")) == [
-        "--tables=results/tables/one",
-        "--tables=results/tables/two",
-    ]
-    assert (
-        figures_of_plan.roofs(figure_wildcards("lines")),
-        figures_of_plan.roofs_option(figure_wildcards("lines")),
-    ) == ([], [])
-    assert figures_of_plan.roofs_option(figure_wildcards("peaks")) == ["--roofs=results/roofs.json"]
-    assert figures_of_plan.artefact_options(figure_wildcards("pictures")) == ["--artefact=a.npz=results/data/net/a.npz"]
-    assert figures_of_plan.data_option(figure_wildcards("lines")) == ""
-    assert (figures_of_plan.category(figure_wildcards("lines")), figures_of_plan.labels(figure_wildcards("lines"))) == (
-        "A group",
-        {"figure": "A title"},
-    )
+    lines, peaks, pictures = map(figure_wildcards, ("lines", "peaks", "pictures"))
+    assert figures_of_plan.tables(lines) == [f"results/tables/one/{table}.csv" for table in TABLES]
+    options_of_both = ["--tables=results/tables/one", "--tables=results/tables/two"]
+    assert figures_of_plan.table_options(peaks) == options_of_both
+    assert (figures_of_plan.roofs(lines), figures_of_plan.roofs_option(lines)) == ([], [])
+    assert figures_of_plan.roofs_option(peaks) == ["--roofs=results/roofs.json"]
+    assert figures_of_plan.artefact_options(pictures) == ["--artefact=a.npz=results/data/net/a.npz"]
+    assert figures_of_plan.data_option(lines) == ""
+    assert (figures_of_plan.category(lines), figures_of_plan.labels(lines)) == ("A group", {"figure": "A title"})
     assert set(figures_of_plan.files) >= {f"results/figures/lines.{suffix}" for suffix in figures.FORMATS}
 
 
@@ -98,6 +94,7 @@ def test_a_mistake_in_a_figures_constants_ends_the_run_with_a_sentence(monkeypat
 
 
 def paper_of(experiments, folder="paper", **changes):
+    """The Paper of a study with these experiments; `changes` are to its configuration."""
     study = read_plan(experiments, **changes)
     return Paper(study, Ceilings(study), folder)
 

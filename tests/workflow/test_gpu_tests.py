@@ -21,20 +21,20 @@ from ladder.harness.comparison import parse_key
 from ladder.machine import cpus
 from ladder.records import files
 
-MEMCHECK = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"
-RACECHECK = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
-# A stand-in for compute-sanitizer and the process that it watches; a case's name says what goes wrong with its run.
+OUTPUT_HEAD = "========= COMPUTE-SANITIZER\ngemm/cublas/x\n"  # what a run prints first
+RACECHECK_SUMMARY = "========= RACECHECK SUMMARY: {} hazards displayed ({} errors, 0 warnings)\n"
+# A stand-in for compute-sanitizer and the process that it runs; a case's name says what goes wrong with its run.
 FAKE_SANITIZER = r"""#!/bin/sh
 until [ "${1##*/}" = kernel_cases.py ]; do shift; done; shift
 printf '%s\n' "$@"
 cases=$#; errors=0; status=0
-for one do
-    case $one in
+for name do
+    case $name in
         early) echo Traceback >&2; echo "========= ERROR SUMMARY: 0 errors"; exit 1 ;;
         killed) kill -KILL $$ ;;
         silent) echo "{\"cases\": $cases}"; exit 0 ;;
         faulty) errors=2; status=1 ;;
-        left_out) cases=$((cases - 1)) ;;
+        skipped) cases=$((cases - 1)) ;;
         bad_status) status=3 ;;
     esac
 done
@@ -42,27 +42,28 @@ echo "{\"cases\": $cases}"
 echo "========= ERROR SUMMARY: $errors errors"
 exit $status
 """
-FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
+# The tool that finds the planted fault of a variant, and the variant.
+PLANTED_FAULTS = [("memcheck", "planted_overrun"), ("racecheck", "planted_race")]
 
 
 def complete_run(errors=0):
-    """The result of a complete run."""
+    """The result of a complete run of three cases with this number of errors."""
     return gpu_tests.parse_output(
-        f'{MEMCHECK}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0)
+        f'{OUTPUT_HEAD}{{"cases": 3}}\n========= ERROR SUMMARY: {errors} errors\n', int(errors > 0)
     )
 
 
 def summary(**changes):
     """A summary of runs without errors, with changes."""
-    summary = {
+    clean_summary = {
         "source": {"commit": "abc", "dirty": False},
-        "card": "A card",
+        "card": "A GPU",
         "driver": "580.1",
         "cuda": "13.0",
         "tests": {"passed": 5, "failed": 0, "skipped": 1, "status": 0},
         "sanitizers": {"memcheck": complete_run(), "racecheck": complete_run()},
     }
-    return summary | changes
+    return clean_summary | changes
 
 
 @pytest.mark.parametrize(
@@ -71,22 +72,22 @@ def summary(**changes):
         ("========= ERROR SUMMARY: 0 errors\n", 0),
         ("========= ERROR SUMMARY: 1 error\n", 1),
         ("========= ERROR SUMMARY: 2112 errors\n", 2112),
-        (RACECHECK.format(0, 0), 0),
-        (RACECHECK.format(14, 14), 14),
+        (RACECHECK_SUMMARY.format(0, 0), 0),
+        (RACECHECK_SUMMARY.format(14, 14), 14),
         ("========= RACECHECK SUMMARY: 1 hazard displayed (0 errors, 1 warning)\n", 1),
         ("========= Error: Device not supported. Please refer to the documentation\n", None),
         ("", None),
     ],
 )
 def test_the_errors_that_a_tool_found_are_read_from_its_last_line(last_line, errors):
-    result = gpu_tests.parse_output(f'{MEMCHECK}{{"cases": 3}}\n{last_line}', 0)
+    result = gpu_tests.parse_output(f'{OUTPUT_HEAD}{{"cases": 3}}\n{last_line}', 0)
     assert (result["cases"], result["errors"]) == (3, errors)
     assert gpu_tests.is_complete(result) == (errors is not None)
     assert gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_run()})) == (errors == 0)
 
 
 def test_a_run_that_ended_early_is_not_complete():
-    result = gpu_tests.parse_output(f"{MEMCHECK}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
+    result = gpu_tests.parse_output(f"{OUTPUT_HEAD}Traceback\n========= ERROR SUMMARY: 0 errors\n", 1)
     assert not gpu_tests.is_complete(result)
     gpu_summary = summary(
         sanitizers={
@@ -101,21 +102,19 @@ def test_a_run_that_ended_early_is_not_complete():
 
 
 @pytest.mark.parametrize("tool", gpu_tests.TOOLS)
-def test_every_case_is_watched_once(monkeypatch, tool):
-    watched_keys = []
+def test_every_case_is_run_once_under_a_tool(monkeypatch, tool):
+    run_keys = []
 
-    def watch(requested_tool, *keys, gpus):
+    def run_cases(requested_tool, *keys, gpus):
         assert requested_tool == tool
         assert 1 <= len(keys) <= gpu_tests.CASES_PER_PROCESS
-        watched_keys.extend(keys)
+        run_keys.extend(keys)
         return {"cases": len(keys), "errors": 0, "status": 0, "output": "a case's"}
 
-    monkeypatch.setattr(gpu_tests, "run_cases", watch)
+    monkeypatch.setattr(gpu_tests, "run_cases", run_cases)
     result = gpu_tests.run_all_cases(tool)
-    assert sorted(watched_keys) == sorted(
-        case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck")
-    )
-    assert result == {"cases": len(watched_keys), "errors": 0, "status": 0, "output": ""}
+    assert sorted(run_keys) == sorted(case.key for case in kernel_cases.cases(only_project_sources=tool == "racecheck"))
+    assert result == {"cases": len(run_keys), "errors": 0, "status": 0, "output": ""}
 
 
 def test_a_key_names_its_case():
@@ -138,7 +137,7 @@ def replace_cases(monkeypatch):
 def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, replace_cases):
     barrier, running_keys, running_counts = threading.Barrier(2), [], []
 
-    def watch(tool, *keys, gpus):
+    def run_cases(tool, *keys, gpus):
         running_keys.append(keys)
         running_counts.append(len(running_keys))
         barrier.wait(timeout=30)
@@ -147,7 +146,7 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, replace_cas
         return {"cases": len(keys), "errors": 0, "status": 0, "output": ""}
 
     monkeypatch.setattr(gpu_tests, "SANITIZER_PROCESSES", 2)
-    monkeypatch.setattr(gpu_tests, "run_cases", watch)
+    monkeypatch.setattr(gpu_tests, "run_cases", run_cases)
     replace_cases(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
     assert gpu_tests.run_all_cases("memcheck")["cases"] == 4 * gpu_tests.CASES_PER_PROCESS
     assert max(running_counts) == 2
@@ -155,7 +154,7 @@ def test_no_more_processes_than_allowed_run_in_parallel(monkeypatch, replace_cas
 
 @pytest.fixture
 def fake_sanitizer(monkeypatch, tmp_path, replace_cases):
-    """A function that has `run_all_cases` run the stand-in on twenty cases, in chunks of eight.
+    """A function that has `run_all_cases` run the stand-in on twenty cases, in runs of 8, 8 and 4.
 
     Its argument is {number of a case: what goes wrong}.
     """
@@ -172,7 +171,7 @@ def fake_sanitizer(monkeypatch, tmp_path, replace_cases):
 
 
 @pytest.mark.parametrize(("tool", "options"), [("memcheck", "--padding 4096 "), ("racecheck", "")])
-def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options):
+def test_a_run_has_the_options_of_its_tool(monkeypatch, tmp_path, tool, options):
     path = tmp_path / "compute-sanitizer"
     path.write_text('#!/bin/sh\necho "$@"\n')
     path.chmod(0o755)
@@ -182,34 +181,36 @@ def test_a_run_is_watched_as_its_tool_asks(monkeypatch, tmp_path, tool, options)
     assert gpu_tests.run_cases(tool, "one", "two", gpus=[])["output"] == expected
 
 
-@pytest.mark.parametrize(("faulty_number", "run_numbers"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))])
+@pytest.mark.parametrize(  # the number of a case, and those of all cases in its run
+    ("faulty_number", "numbers_in_run"), [(0, range(8)), (11, range(8, 16)), (19, range(16, 20))]
+)
 @pytest.mark.parametrize(
     ("fault", "errors", "status"),
     [("early", None, 1), ("killed", None, -9), ("silent", None, 0), ("faulty", 2, 1), ("bad_status", 0, 3)],
 )
 def test_what_goes_wrong_in_one_of_several_runs_is_reported(
-    fake_sanitizer, faulty_number, run_numbers, fault, errors, status
+    fake_sanitizer, faulty_number, numbers_in_run, fault, errors, status
 ):
     fake_sanitizer({faulty_number: fault})
     result = gpu_tests.run_all_cases("memcheck")
-    ended = 20 - len(run_numbers) * (fault in ("early", "killed"))
-    assert (result["cases"], result["errors"], result["status"]) == (ended, errors, status)
+    case_count = 20 - len(numbers_in_run) * (fault in ("early", "killed"))  # a run that ends early counts none
+    assert (result["cases"], result["errors"], result["status"]) == (case_count, errors, status)
     assert gpu_tests.is_complete(result) == (errors is not None)
     assert not gpu_tests.is_clean(summary(sanitizers={"memcheck": result, "racecheck": complete_run()}))
     assert re.findall(r"^case(\d+)$", result["output"], re.MULTILINE) == [
-        str(number) for number in run_numbers if number != faulty_number
+        str(number) for number in numbers_in_run if number != faulty_number
     ]
 
 
 def test_a_case_that_was_not_run_is_noticed(fake_sanitizer):
-    fake_sanitizer({19: "left_out"})
+    fake_sanitizer({19: "skipped"})
     result = gpu_tests.run_all_cases("memcheck")
     assert (result["cases"], result["errors"], result["status"]) == (19, None, 0)
     assert not gpu_tests.is_complete(result)
 
 
 @pytest.mark.parametrize("faults", [*itertools.permutations(["faulty", "killed", "early"])])
-def test_the_worst_status_and_every_output_of_several_runs_are_told(fake_sanitizer, faults):
+def test_the_worst_status_and_every_output_of_several_runs_are_reported(fake_sanitizer, faults):
     fake_sanitizer(dict(zip((0, 8, 16), faults, strict=True)))
     result = gpu_tests.run_all_cases("racecheck")
     assert (result["errors"], result["status"]) == (None, -9)
@@ -234,16 +235,17 @@ def test_a_long_output_hides_no_other():
 def test_tests_that_compare_times_run_alone(monkeypatch):
     options = {}
 
-    def test(marker, *arguments):
+    def run_tests(marker, *arguments):
         options[marker] = arguments
         return {"passed": 2, "failed": 1, "skipped": 0, "status": -1 if arguments else 1}
 
-    monkeypatch.setattr(gpu_tests, "run_tests", test)
+    monkeypatch.setattr(gpu_tests, "run_tests", run_tests)
     assert gpu_tests.run_all_tests() == {"passed": 4, "failed": 2, "skipped": 0, "status": 2}
     assert options == {"gpu and not clock": ("--numprocesses", str(gpu_tests.TEST_PROCESSES)), "gpu and clock": ()}
     assert 1 <= gpu_tests.TEST_PROCESSES <= cpus.cores()
 
 
+# The memory of a GPU, and the processes, of 8192 MiB each, that share it and 16 cores.
 @pytest.mark.parametrize(("mebibytes", "processes"), [(143771, 16), (81559, 9), (24576, 3), (4096, 1)])
 def test_processes_share_cores_and_the_memory_of_gpus(mebibytes, processes):
     gpu, other_gpu = {"memory": f"{mebibytes} MiB"}, {"memory": "24576 MiB"}
@@ -259,13 +261,13 @@ def test_runs_use_gpus_in_turn_and_see_all(monkeypatch, tmp_path, replace_cases,
     path.write_text('#!/bin/sh\necho "$CUDA_VISIBLE_DEVICES" >> "$0.seen"\n')
     path.chmod(0o755)
     monkeypatch.setattr(gpu_tests, "sanitizer", lambda: path)
-    monkeypatch.setattr(gpu_tests, "GPUS", [{"uuid": f"card{number}"} for number in range(gpu_count)])
+    monkeypatch.setattr(gpu_tests, "GPUS", [{"uuid": f"GPU-{number}"} for number in range(gpu_count)])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "as it was")
     replace_cases(*(f"case{number}" for number in range(4 * gpu_tests.CASES_PER_PROCESS)))
     gpu_tests.run_all_cases("memcheck")
     visible_gpus = Path(f"{path}.seen").read_text(encoding="utf-8").splitlines()
-    rotations = ["card0,card1,card2", "card0,card1,card2", "card1,card2,card0", "card2,card0,card1"]
-    assert sorted(visible_gpus) == {0: ["as it was"] * 4, 1: ["card0"] * 4, 3: rotations}[gpu_count]
+    rotations = ["GPU-0,GPU-1,GPU-2", "GPU-0,GPU-1,GPU-2", "GPU-1,GPU-2,GPU-0", "GPU-2,GPU-0,GPU-1"]
+    assert sorted(visible_gpus) == {0: ["as it was"] * 4, 1: ["GPU-0"] * 4, 3: rotations}[gpu_count]
 
 
 @pytest.mark.parametrize(("faults", "status"), [({}, 0), ({19: "early"}, 1)])
@@ -275,7 +277,7 @@ def test_the_summary_is_written_and_what_was_found_is_shown(
     fake_sanitizer(faults)
     runtime = SimpleNamespace(runtimeGetVersion=lambda: 13020)
     monkeypatch.setattr(gpu_tests.cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
-    monkeypatch.setattr(gpu_tests.nvidia, "gpus", lambda: [{"name": "A card", "driver": "580.1"}])
+    monkeypatch.setattr(gpu_tests.nvidia, "gpus", lambda: [{"name": "A GPU", "driver": "580.1"}])
     monkeypatch.setattr(gpu_tests, "run_all_tests", lambda: summary()["tests"])
     monkeypatch.setattr(sys, "argv", ["gpu_tests.py", "--out", str(tmp_path / "summary.json")])
     with pytest.raises(SystemExit) as end:
@@ -305,7 +307,7 @@ def test_a_clean_summary_has_a_line_for_each_tool():
         "tests on a GPU: 5 passed, 0 failed, 1 skipped",
         "memcheck: 0 errors in 3 cases",
         "racecheck: 0 errors in 3 cases",
-        "A card, driver 580.1, CUDA 13.0; abc",
+        "A GPU, driver 580.1, CUDA 13.0; abc",
     ]
     failed = {"passed": 5, "failed": 1, "skipped": 0, "status": 1}
     assert not gpu_tests.is_clean(summary(tests=failed))
@@ -326,16 +328,20 @@ def test_pytests_report_is_counted(tmp_path):
 LIBRARY_PEERS = {"gemm/cublas_lt", "descent/cupy_loop", "descent/cupy_cg", "descent/cusolver"}
 
 
-def test_every_kernel_of_ours_is_watched_and_every_variant():
-    sanitized_cases, cases_with_source = list(kernel_cases.cases()), list(kernel_cases.cases(only_project_sources=True))
-    libraries = {case.key.rsplit("/", 1)[0] for case in sanitized_cases}
-    libraries -= {case.key.rsplit("/", 1)[0] for case in cases_with_source}
-    assert libraries == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
-    keys = [case.key for case in sanitized_cases]
+def test_only_variants_that_call_libraries_alone_lack_cases_of_project_sources():
+    all_cases, cases_with_source = list(kernel_cases.cases()), list(kernel_cases.cases(only_project_sources=True))
+    library_variants = {case.key.rsplit("/", 1)[0] for case in all_cases}
+    library_variants -= {case.key.rsplit("/", 1)[0] for case in cases_with_source}
+    assert library_variants == {"gemm/cublas", "gemv/cublas", "descent_kernel/cublas", *LIBRARY_PEERS}
+
+
+def test_cases_are_distinct_and_have_every_form_and_several_splits_of_sums():
+    all_cases = list(kernel_cases.cases())
+    keys = [case.key for case in all_cases]
     assert len(keys) == len(set(keys))
     for variant in ("cuda_tiled", "cuda_mma"):
         for dtype in kernel_cases.DTYPES:
-            selected = [case for case in sanitized_cases if case.variant == variant and case.sizes["dtype"] == dtype]
+            selected = [case for case in all_cases if case.variant == variant and case.sizes["dtype"] == dtype]
             assert {case.sizes["form"] for case in selected} == {"nn", "tn", "nt"}
             assert len({case.tuning["splitk"] for case in selected}) > 1
 
@@ -353,11 +359,11 @@ def test_without_a_gpu_the_program_says_what_it_requires(tmp_path):
 
 @pytest.fixture
 def planted_variants(monkeypatch):
-    """Have the variants with planted faults on the search path."""
+    """Add the tests' variants, some of which have planted faults, to those that are found by name."""
     monkeypatch.setenv("LADDER_VARIANTS", str(TESTS / "variants"))
 
 
-@pytest.mark.parametrize("variant", [variant for _, variant in FAULTS])
+@pytest.mark.parametrize("variant", [variant for _, variant in PLANTED_FAULTS])
 def test_kernels_with_planted_faults_compile(planted_variants, monkeypatch, tmp_path, variant):
     monkeypatch.chdir(tmp_path)
     path = report.write("sm_90", "gemm", variant, "dtype=float32")
@@ -366,19 +372,19 @@ def test_kernels_with_planted_faults_compile(planted_variants, monkeypatch, tmp_
 
 @pytest.fixture
 def run_tool(planted_variants):
-    """A function that has a tool watch a small product by a variant."""
+    """A function that runs a small product by a variant under a tool."""
     if not gpu_tests.sanitizer():
         pytest.skip("requires compute-sanitizer")
 
-    def watch(tool, variant):
+    def run(tool, variant):
         case = kernel_cases.case("gemm", variant, {}, m=17, n=65, k=33, dtype="float32")
         return gpu_tests.run_cases(tool, case.key, gpus=[])
 
-    return watch
+    return run
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("tool", "variant"), FAULTS)
+@pytest.mark.parametrize(("tool", "variant"), PLANTED_FAULTS)
 def test_a_planted_fault_is_found(run_tool, tool, variant):
     result = run_tool(tool, variant)
     assert result["errors"], result["output"]

@@ -8,6 +8,7 @@ import pytest
 from ladder.catalogue import locations
 from ladder.workflow import invocation
 
+# A user's figure, which requires experiments that the configuration lacks, and one of the project's.
 FIGURES = SimpleNamespace(
     paths={
         "gemm_tilings": Path("/mine/gemm/paper/tilings.py"),
@@ -30,7 +31,7 @@ RULES = [
 ]
 
 
-def require(*targets):
+def require_targets(*targets):
     """Require these targets of a workflow with RULES and the experiments `quick` and `gemm_tile`."""
     workflow = SimpleNamespace(
         dag_settings=SimpleNamespace(targets=set(targets)),
@@ -60,14 +61,14 @@ def require(*targets):
 def test_an_unknown_target_is_a_sentence_with_the_nearest_name(target, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a file that exists is a target
     with pytest.raises(SystemExit) as error:
-        require("figures", target)
+        require_targets("figures", target)
     assert str(error.value).startswith(f"ladder: {sentence}")
 
 
 def test_rules_files_that_a_rule_makes_and_files_that_exist_are_accepted(tmp_path):
     (tmp_path / "there").touch()
-    require("figures", "results/table.csv", "./results//table.csv", str(tmp_path / "there"))
-    require()
+    require_targets("figures", "results/table.csv", "./results//table.csv", str(tmp_path / "there"))
+    require_targets()
 
 
 def test_a_users_figure_that_requires_a_misspelt_experiment_is_reported(capsys):

@@ -22,7 +22,7 @@ TRAINING = {"layers": "784-7-10", "images": 40, "batch": 20, "epochs": 1, "rate"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
 
@@ -78,7 +78,7 @@ def test_samples_are_compared_with_their_machines_ceilings_unless_they_measure_o
     assert ceilings.records(SimpleNamespace(machine="elsewhere")) == []
 
 
-def test_without_a_ceiling_that_runs_there_are_none():
+def test_without_an_experiment_on_a_ceiling_that_can_run_there_are_no_ceilings():
     study_without_ceilings = read_plan(
         {"ceiling_flops": experiment({"blas": {"threads": 64}}), "one": experiment(BLAS)}
     )
@@ -118,7 +118,7 @@ def test_what_is_compiled_is_what_the_case_runs(monkeypatch):
     assert (jobs.compilation_note(blas), jobs.compilation_note(c_openmp)) == ([], [])
     assert jobs.compilation_note(openmp).startswith("results/compiled/")
     assert (jobs.libraries(blas), jobs.binaries(openmp)) == ([], [])
-    assert Builds(replace(study, image="x.sif")).libraries_of(cases_of(study)[2]) == []  # it has its own compiler
+    assert Builds(replace(study, image="x.sif")).libraries_of(cases_of(study)[2]) == []  # the image has a compiler
     (library,) = jobs.libraries(c_openmp)
     assert library.startswith("results/build/host-")
     assert library.endswith(".so")

@@ -22,7 +22,7 @@ VARIANTS = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
 
@@ -34,11 +34,12 @@ def resources_of(nodes=None, **changes):
 
 
 def values(resources, *arguments):
-    """The values of resources for wildcards."""
+    """The values of resources, {name: value}; those that are functions get the arguments, a job's wildcards."""
     return {name: value(*arguments) if callable(value) else value for name, value in resources.items()}
 
 
-def test_on_this_machine_one_job_is_timed_at_a_time_or_one_on_a_gpu():
+def test_on_this_machine_a_job_is_timed_alone_or_takes_a_gpu():
+    """Of the resource `timing` there is one for all jobs; `card` is the number of GPUs."""
     resources, jobs = resources_of()
     assert values(resources.measuring_resources, jobs["blas"]) == {"mpi": "", "timing": 1, "card": 0}
     assert values(resources.measuring_resources, jobs["cublas"]) == {"mpi": "", "timing": 0, "card": 1}
@@ -60,7 +61,7 @@ def test_on_a_cluster_a_rank_gets_its_cores_and_a_job_its_kind_of_nodes():
     resources, jobs = resources_of(CLUSTER)
     measuring = dict(resources.measuring_resources)
     runtime = measuring.pop("runtime")
-    assert [runtime(jobs["blas"], attempt) for attempt in (1, 2)] == [30, 60]
+    assert [runtime(jobs["blas"], attempt) for attempt in (1, 2)] == [30, 60]  # minutes
     on_cores, on_ranks = (values(measuring, jobs[name]) for name in ("blas", "mpi_openmp"))
     assert on_cores.items() >= {"mpi": "", "tasks": 1, "cpus_per_task": 8, "nodes": 1, "gres": ""}.items()
     assert on_ranks.items() >= {"mpi": "srun", "tasks": 3, "cpus_per_task": 2, "nodes": 2, "gres": ""}.items()
@@ -95,7 +96,7 @@ def test_in_an_environment_of_snakemakes_the_code_is_found_by_a_variable():
 
 
 def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
-    study, line = read_plan({}, CLUSTER | {"cpu": CLUSTER["cpu"]}), Commands(True, False).on_node("list")
+    study, line = read_plan({}, CLUSTER), Commands(is_on_cluster=True, is_deployed=False).on_node("list")
     study.site["prelude"], study.site["wrapper"] = "export OMP_PROC_BIND=true; true $UNSET_BY_NOBODY", "echo"
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     set_variables(study, snakemake_workflow(is_main_process=False))
@@ -110,7 +111,7 @@ def test_on_a_node_only_the_prelude_sets_variables_of_runtimes(monkeypatch):
 
 def test_each_kind_of_nodes_has_a_prelude_and_a_wrapper_of_its_own():
     gpu = CLUSTER["gpu"] | {"prelude": "echo of gpu", "wrapper": "echo inside"}
-    study, line = read_plan({}, CLUSTER | {"gpu": gpu}), Commands(True, False).on_node("list")
+    study, line = read_plan({}, CLUSTER | {"gpu": gpu}), Commands(is_on_cluster=True, is_deployed=False).on_node("list")
     study.site["prelude"], study.site["wrapper"] = "echo of all", "echo outside"
     set_variables(study, snakemake_workflow(is_main_process=False))
     printed = {}
@@ -127,7 +128,7 @@ def test_a_case_on_one_gpu_takes_a_part_of_a_node_that_is_shared():
     resources, jobs = resources_of(CLUSTER | {"gpu": gpu})
     measuring = {name: value for name, value in resources.measuring_resources.items() if name != "runtime"}
     of_gpu, of_node = (values(measuring, jobs[name]) for name in ("cublas", "mpi_cublas"))
-    shared = {
+    shared = {  # a quarter of a node with four GPUs
         "cpus_per_task": 2,
         "mem_mb": 250,
         "slurm_extra": "--exclusive=user --reservation=us",

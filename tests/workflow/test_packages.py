@@ -1,4 +1,4 @@
-"""The order of all packages, as pyproject.toml states it, and distinct names of the files of tests."""
+"""The order of all packages, as pyproject.toml states it, and distinct names of the test files."""
 
 from collections import Counter
 
@@ -13,6 +13,6 @@ def test_no_import_goes_upwards_or_names_a_workload_or_another_chapter(capsys):
 
 
 def test_no_two_files_of_tests_have_one_name():
-    """Outside of packages pytest can't import both; they are imported by their names alone."""
+    """Files outside of packages are imported by their names alone, so pytest can't import two of one name."""
     files = [path for path in TESTS.rglob("test_*.py") if not path.with_name("__init__.py").exists()]
     assert [name for name, count in Counter(path.name for path in files).items() if count > 1] == []

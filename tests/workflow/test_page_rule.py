@@ -28,7 +28,7 @@ def test_a_change_of_a_template_rebuilds_the_page(tmp_path, monkeypatch):
     assert page.fingerprint() != before
 
 
-def test_an_option_without_a_value_is_a_sentence():
+def test_an_option_without_a_value_is_refused():
     assert site.name_and_value("paper=a=b.pdf") == ("paper", "a=b.pdf")
     with pytest.raises(LadderError, match="'paper' must be name=value"):
         site.name_and_value("paper")

@@ -25,8 +25,8 @@ PAGES = ("columns", "configuration", "contracts", "rules", "variants", "verbs")
 START_PAGE = "docs/README.html"
 
 
-def rows(page):
-    """The first cells of all rows of a page's tables."""
+def first_cells(page):
+    """The first cells of all rows of a reference page's tables."""
     return {row.strip("` ") for row in re.findall(r"^\| (.*?) \|", generated.page(page), re.MULTILINE)}
 
 
@@ -38,7 +38,7 @@ def test_every_reference_page_has_its_table():
 def test_the_page_on_the_configuration_has_every_key_with_its_meaning():
     properties = json.loads(SCHEMA_FILE.read_text())["properties"]
     experiment = properties["experiments"]["additionalProperties"]["properties"]
-    assert {*properties, *properties["protocol"]["properties"], *experiment} <= rows("configuration")
+    assert {*properties, *properties["protocol"]["properties"], *experiment} <= first_cells("configuration")
     assert not re.findall(r"^\| `\w+` \| – ", generated.page("configuration"), re.MULTILINE)
     assert "| `cores` | " in generated.page("configuration")
     assert '| string or integer, at least 1 | `"auto"` |' in generated.page("configuration")
@@ -65,17 +65,17 @@ def test_the_page_on_columns_has_every_described_column():
     described_columns = (
         {name for table in columns.TABLES.values() for name in table} | set(columns.CASE) | set(columns.SHARED_MEANINGS)
     )
-    assert described_columns <= rows("columns")
-    assert {"processes", "processes[].samples"} <= rows("columns")
+    assert described_columns <= first_cells("columns")
+    assert {"processes", "processes[].samples"} <= first_cells("columns")
 
 
 def test_the_page_on_variants_has_every_variant():
-    assert {variant for name in workloads.names() for variant in workloads.rungs(name)} <= rows("variants")
+    assert {variant for name in workloads.names() for variant in workloads.rungs(name)} <= first_cells("variants")
 
 
 def test_the_page_on_rules_has_those_of_the_workflow():
     text = "".join(path.read_text() for path in rules.files())
-    assert set(re.findall(r"^rule (\w+):", text, re.MULTILINE)) <= rows("rules")
+    assert set(re.findall(r"^rule (\w+):", text, re.MULTILINE)) <= first_cells("rules")
     assert {name for name, _ in rules.targets()} >= {"all", "paper", "figures", "measurements", "claims", "publish"}
     assert "| `make test` | run the tests," in generated.page("rules")
     assert "| `typeset` | `results/{document}.pdf` |" in generated.page("rules")

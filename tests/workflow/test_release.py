@@ -43,7 +43,7 @@ def test_the_workflow_has_the_layout_of_the_catalog():
     assert usage["report"] is True
 
 
-def test_no_text_advises_to_install_the_project_of_another():
+def test_no_text_advises_to_install_another_project_of_the_same_name():
     """On PyPI, `ladder` is another project."""
     folders = [ROOT / name for name in ("src", "workflow", "docs", "config", "cluster", "profiles", ".github")]
     paths = [

@@ -24,7 +24,7 @@ BLAS = {"one": experiment({"blas": {"threads": [1, 2]}})}
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """A working directory in which Snakemake has run."""
     monkeypatch.chdir(tmp_path)
     Path(".snakemake").mkdir()
@@ -95,7 +95,7 @@ def test_before_jobs_are_submitted_their_nodes_are_tried_and_stray_jobs_cancelle
     monkeypatch.setattr(slurm, "cancel_stray_jobs", lambda: ["7", "8"])
     study = read_plan({"one": experiment({"mpi": {"ranks": 2, "mode": "ship"}}, "gemv", {"n": 7, "m": 5})}, CLUSTER)
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm")).start()
-    assert checks == ["plain", 1, ("site.yaml", ["mpi"])]
+    assert checks == ["plain", 1, ("site.yaml", ["mpi"])]  # 1: the number of cases
     assert capsys.readouterr().err == "ladder: cancelled the Slurm jobs of an earlier run: 7, 8.\n"
 
 
@@ -138,20 +138,20 @@ def test_what_a_failed_job_restored_is_older_than_its_inputs_and_so_rebuilt():
     jobs += [job(update("missing.pdf"), inputs=["input"]), job(update("figure.png"))]
     run_of(read_plan({}), *jobs, persistence=persistence).fail()
     assert forgotten == ["figure.pdf"]
-    assert Path("figure.pdf").stat().st_mtime == 999
+    assert Path("figure.pdf").stat().st_mtime == 999  # older than the oldest input
     assert Path("record.json").stat().st_mtime == 3000
 
 
 @pytest.fixture
-def own_lock(monkeypatch):
-    """Snakemake's lock as `replace_lock` changes it, held by a run that ends with the test."""
+def replaceable_lock(monkeypatch):
+    """A lock of Snakemake that `replace_lock` may replace; the test holds it, and it is released at the end."""
     monkeypatch.setattr(PersistenceBase, "lock", lambda self: contextlib.nullcontext())
     yield
     runs.held_files.pop().close()
 
 
 @pytest.mark.parametrize(("is_on_cluster", "limit"), [(True, "100/1s"), (False, None)])
-def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(own_lock, is_on_cluster, limit):
+def test_a_run_holds_its_own_lock_and_on_this_machine_starts_jobs_without_delay(replaceable_lock, is_on_cluster, limit):
     workflow = snakemake_workflow()
     run.replace_lock(workflow, is_on_cluster)
     with PersistenceBase.lock(None):
@@ -164,11 +164,12 @@ def test_a_killed_runs_locks_and_torn_metadata_are_removed():
         Path(path).parent.mkdir(parents=True)
         Path(path).write_text("{", encoding="utf-8")
     runs.begin()
-    runs.held_files.pop().close()
+    runs.held_files.pop().close()  # as at the end of the run's process
     run.tidy_up()
     assert not list(Path(".snakemake").glob("*/*"))
 
 
+# A program that interrupts itself by SIGINT, as Ctrl-C does.
 PROGRAM = """
 import os, signal, sys
 from ladder.workflow import interruption

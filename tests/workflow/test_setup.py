@@ -23,7 +23,8 @@ from conftest import ROOT
 
 PYTHON = shlex.quote(sys.executable)
 SETUP_SCRIPT, WHEELHOUSE_SCRIPT = "workflow/scripts/setup.sh", "workflow/scripts/wheelhouse.sh"
-CALLS_OF_SETUP = 2  # of pip: one installs the pins, the other the package `ladder`
+CALLS_OF_SETUP = 2  # of pip: one installs the pinned packages, the other the package `ladder`
+# The programs of this machine that the scripts may call.
 TOOLS = [
     "sh",
     "dirname",
@@ -55,7 +56,7 @@ sys.exit(pathlib.Path("offline").exists())
 
 
 class Machine:
-    """A copy of the scripts and their inputs, an ordinary user, and a PATH with TOOLS and stand-ins for the rest."""
+    """A folder with copies of the scripts and their inputs, an ordinary user, and a PATH of TOOLS and stand-ins."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -108,6 +109,10 @@ class Machine:
         """The number of pip's calls since the last query."""
         return len(self.calls())
 
+    def forget_calls(self):
+        """Begin to count pip's calls again."""
+        self.calls()
+
 
 @pytest.fixture
 def machine(tmp_path):
@@ -125,8 +130,8 @@ def error_of(result):
 @pytest.mark.parametrize("is_old", [True, False])
 def test_an_old_or_absent_python_is_refused_by_name(machine, is_old):
     if is_old:
-        pretend = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
-        machine.command("python3.10", f"exec {PYTHON} -c '{pretend}' \"$@\"")
+        program = "import sys; sys.version_info = (3, 10, 99); exec(sys.argv[2])"
+        machine.command("python3.10", f"exec {PYTHON} -c '{program}' \"$@\"")
     sentence = error_of(machine.setup(PYTHON="python3.10"))
     assert "Python 3.11 or newer" in sentence
     assert "python3.10" in sentence
@@ -155,14 +160,14 @@ def test_missing_latex_is_one_command_for_a_plain_user_and_nothing_is_begun(mach
     assert not (machine.folder / ".venv").exists()
 
 
-def test_latex_is_asked_for_only_where_it_is_needed(machine):
+def test_latex_is_required_only_on_request(machine):
     (machine.folder / "bin/latexmk").unlink()
     assert machine.setup().returncode == 0
     assert "latexmk" in error_of(machine.setup("latex"))
 
 
 @pytest.mark.parametrize(("is_found", "code"), [(True, 0), (False, 1)])
-def test_root_installs_what_is_missing_and_looks_whether_it_came(machine, is_found, code):
+def test_root_installs_what_is_missing_and_checks_that_it_is_found(machine, is_found, code):
     (machine.folder / "bin/latexmk").unlink()
     machine.command("id", "echo 0")
     machine.command("dpkg")
@@ -204,16 +209,16 @@ def test_an_unfinished_environment_is_rebuilt(machine):
     failed = machine.setup()
     assert failed.returncode == 1
     assert "could not be installed" in failed.stderr
-    half = machine.folder / ".venv/half-installed"
-    half.touch()
+    half_installed = machine.folder / ".venv/half-installed"
+    half_installed.touch()
     (machine.folder / "offline").unlink()
     assert machine.setup().returncode == 0
-    assert not half.exists()
+    assert not half_installed.exists()
 
 
 def test_new_pins_are_installed_beside_what_a_user_added(machine):
     machine.setup()
-    machine.call_count()
+    machine.forget_calls()
     added = machine.folder / ".venv/added"
     added.touch()
     with (machine.folder / "requirements.txt").open("a") as pins:
@@ -229,7 +234,7 @@ def test_what_a_gpu_needs_is_installed_once_there_is_one(machine):
     machine.command("nvidia-smi", "echo No devices were found; exit 6")
     machine.setup()
     assert machine.call_count() == 0
-    machine.command("nvidia-smi", "echo 'GPU 0: A card (UUID: GPU-1)'")
+    machine.command("nvidia-smi", "echo 'GPU 0: A GPU (UUID: GPU-1)'")
     output = machine.setup().stdout
     assert "requirements.txt requirements-gpu.txt" in output
     assert machine.calls()[0] == "install --require-hashes -r requirements.txt -r requirements-gpu.txt"
@@ -257,14 +262,14 @@ def test_moved_project_gets_a_new_environment(machine):
     shutil.copytree(machine.folder, moved, symlinks=True)
     (moved / ".venv/old").touch()
     machine.folder = moved
-    machine.call_count()
+    machine.forget_calls()
     assert machine.setup().returncode == 0
     assert machine.call_count() == CALLS_OF_SETUP
     assert not (moved / ".venv/old").exists()
 
 
 def test_an_environment_behind_a_link_is_not_emptied(machine, tmp_path):
-    """That of another copy, for example, to which somebody has linked."""
+    """It may belong to another copy of the project."""
     other = tmp_path / "other"
     (other / "bin").mkdir(parents=True)
     (other / "bin/precious").touch()
@@ -275,7 +280,7 @@ def test_an_environment_behind_a_link_is_not_emptied(machine, tmp_path):
     assert (other / "bin/precious").exists()
 
 
-def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
+def test_pins_restored_after_a_failed_update_are_installed_again(machine):
     machine.setup()
     pins = machine.folder / "requirements.txt"
     before = pins.read_text()
@@ -284,14 +289,14 @@ def test_pins_taken_back_after_a_failed_update_are_installed_again(machine):
     assert machine.setup().returncode == 1
     pins.write_text(before)
     (machine.folder / "offline").unlink()
-    machine.call_count()
+    machine.forget_calls()
     assert machine.setup().returncode == 0
     assert machine.call_count() == CALLS_OF_SETUP
 
 
-def test_what_a_gpu_needs_is_installed_where_it_is_asked_for_and_stays(machine):
+def test_what_a_gpu_needs_is_installed_on_request_and_stays(machine):
     machine.setup()
-    machine.calls()
+    machine.forget_calls()
     assert machine.setup(GPU="1").returncode == 0
     assert "-r requirements-gpu.txt" in machine.calls()[0]
     (packages,) = machine.folder.glob(".venv/lib/python3.*/site-packages")
@@ -460,7 +465,7 @@ def test_a_set_up_that_waits_says_for_which(machine):
     assert process.returncode == 0
 
 
-def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machine, tmp_path_factory):
+def test_variables_exported_for_other_projects_do_not_affect_the_set_up(machine, tmp_path_factory):
     other = tmp_path_factory.mktemp("clone")
     (other / "workflow/scripts").mkdir(parents=True)
     variables = {
@@ -482,7 +487,7 @@ def test_what_a_user_has_exported_for_other_projects_leads_nothing_astray(machin
     assert pip_variables == ["PIP_DISABLE_PIP_VERSION_CHECK=1", "PIP_INDEX_URL=https://mirror.example", "PIP_USER=0"]
 
 
-def test_a_clone_of_any_git_has_the_same_bytes(tmp_path):
+def test_a_clone_has_the_same_bytes_whatever_the_settings_of_git(tmp_path):
     for name in (".gitattributes", SETUP_SCRIPT, "Snakefile"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -13,7 +13,7 @@ TWO_CASES = {"blas": {"threads": [1, 2]}}
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
 
@@ -102,6 +102,6 @@ def refusal_of(config, root="/project"):
 def test_a_users_mistake_ends_the_run_with_a_sentence():
     config = {"experiments": {"one": experiment({"blas": {"colour": "red"}})}}
     assert refusal_of(config).startswith("ladder: The experiment 'one' can't be planned: ")
-    assert "isn't UTF-8: rename the folder" in refusal_of(config, root="/in/caf\udce9")
+    assert "isn't UTF-8: rename the folder" in refusal_of(config, root="/in/caf\udce9")  # Python's text of byte 0xE9
     assert "has a brace in its name" in refusal_of(config, root="/in {braces}")
     assert "No measurements are published for moon" in refusal_of({"experiments": {}, "published": ["moon"]})

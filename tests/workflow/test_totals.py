@@ -20,14 +20,17 @@ GPU = CLUSTER["gpu"] | {"launcher": "srun", "minutes": 60}
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def working_directory(tmp_path, monkeypatch):
     """An empty working directory, and CuPy installed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(slurm, "is_installed", lambda library: True)
 
 
 def summary_lines(**gpu):
-    """The lines for a study that measures all of its cases."""
+    """The lines for a study that measures all of its cases; `gpu` changes the description of the nodes with GPUs.
+
+    A job may run for 60 minutes on these nodes, for 30 on others; each of 6 cases takes samples for at most 90 s.
+    """
     plan = read_plan(
         {"one": experiment(VARIANTS, "gemv", {"n": 7, "m": 5}, protocol={"cap": 90})}, CLUSTER | {"gpu": GPU | gpu}
     )
@@ -75,9 +78,9 @@ def test_without_jobs_the_totals_are_zero():
     assert line == "ladder: 0 jobs for the cluster, at most 0 node-hours by their time limits."
 
 
-def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch):
+def test_the_most_frequent_reasons_are_named_and_the_others_counted():
     reasons = ["a", "a", "b", "b", "c", "c", "d"]
-    items = [SimpleNamespace(case=SimpleNamespace(key=i), skip_reason=reason) for i, reason in enumerate(reasons)]
+    items = [SimpleNamespace(case=SimpleNamespace(key=key), skip_reason=reason) for key, reason in enumerate(reasons)]
     (line,) = totals.skipped_line(SimpleNamespace(cases=items))
     assert line.endswith(
         "7 cases of the whole plan can't run on these nodes: 2 (a), 2 (b), 2 (c), 1 for other reasons, which "
@@ -86,7 +89,7 @@ def test_the_most_frequent_reasons_are_named_and_the_others_counted(monkeypatch)
 
 
 def test_the_wall_time_is_that_of_the_jobs_at_a_time():
-    demands = [totals.Demand(1, 0, 0.5)] * 10 + [totals.Demand(1, 0, 2.0)]
+    demands = [totals.Demand(nodes=1, gpus=0, hours=hours) for hours in [0.5] * 10 + [2.0]]
     assert totals.wall_line(demands, 100).endswith("With 11 jobs at a time at most 2 h, without waiting in the queue.")
     assert totals.wall_line(demands, 10).endswith("With 10 jobs at a time at most 2.5 h, without waiting in the queue.")
     assert totals.wall_line(demands, 1).endswith("With 1 job at a time at most 7 h, without waiting in the queue.")

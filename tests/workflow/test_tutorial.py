@@ -65,7 +65,7 @@ def clone(tmp_path):
 
 
 def environment(clone):
-    """The variables of the reader's shell: the environment is active, and `make setup` finds everything installed."""
+    """The variables of the reader's shell: the Python environment is active, and `make` doesn't set it up."""
     return os.environ | {
         "PATH": os.pathsep.join([f"{clone}/.venv/bin", os.environ["PATH"]]),
         "PYTHONPATH": os.pathsep.join([f"{clone}/src", os.environ["PYTHONPATH"]]),

@@ -39,8 +39,8 @@ FILES = [
     "src/ladder/workloads/*/*.h",
 ]
 # Names that don't say what a thing is: pronouns, participles and adverbs. Keys of configurations may have them.
-NAMES = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked", "some"}
-NAMES |= {"given", "taken", "least", "most"}
+NAMES_TO_AVOID = {"found", "one", "own", "its", "due", "there", "said", "once", "shown", "stated", "chosen", "asked"}
+NAMES_TO_AVOID |= {"some", "given", "taken", "least", "most"}
 # {pattern, in which a blank matches any white space: what to say instead}.
 REPLACEMENTS = {
     r"cards?": "GPU, GPUs",
@@ -83,19 +83,19 @@ def mask(pattern, text, flags=0):
 
 
 def markdown_prose(text):
-    """Without blocks and spans of code and the targets of links."""
+    """The prose of Markdown: without blocks and spans of code and the targets of links."""
     text = mask(r"^```.*?^```$", text, re.MULTILINE | re.DOTALL)
     return mask(r"\]\([^)]*\)", mask(r"`[^`]+`", text))
 
 
 def comment_prose(text):
-    """Comments after `#`, and the questions of a configuration; without code in backticks."""
+    """The prose of a configuration or script: comments after `#`, and questions; without code in backticks."""
     lines = [re.search(r"(?:^|\s)#(.*)|^\s*question:(.*)", line) for line in text.split("\n")]
     return mask(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
 
 def latex_prose(text):
-    """Without a template's code, comments, keys of commands, and the commands themselves."""
+    """The prose of LaTeX: without a template's code, comments, keys of commands, and the commands themselves."""
     text = mask(r"<<.*?>>|<%.*?%>|<#.*?#>", text, re.DOTALL)
     text = re.sub(r"(?<!\\)%.*", "", text)
     text = mask(r"\\(?:ref|cite|label|input|result|ifmeasured|code|texttt|study\w+)\{[^}]*\}", text)
@@ -103,7 +103,7 @@ def latex_prose(text):
 
 
 def python_prose(text):
-    """Comments, and strings with a blank between words: docstrings, messages, captions; without code in backticks."""
+    """The prose of Python: comments, and strings with a blank between words; without code in backticks."""
     lines = ["·"] * (text.count("\n") + 1)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
@@ -116,7 +116,7 @@ def python_prose(text):
 
 
 def c_prose(text):
-    """Comments of C and CUDA, without code in backticks."""
+    """The prose of C and CUDA: comments, without code in backticks."""
     lines = [re.search(r"//(.*)|/\*(.*?)\*/", line) for line in text.split("\n")]
     return mask(r"`[^`]+`", "\n".join(" ".join(filter(None, match.groups())) if match else "·" for match in lines))
 
@@ -137,7 +137,7 @@ def bound_names(text):
 
 
 def find_words(text, suffix):
-    """The words to avoid in a file's prose: [(line, words, what to say), ...]."""
+    """The words to avoid in the prose of a file with this suffix: [(line, words, what to say), ...]."""
     prose = PROSE[suffix](text)
     if not ANY_PATTERN.search(prose):
         return []
@@ -156,8 +156,8 @@ def test_every_glob_has_files():
 
 
 def test_names_to_avoid_are_avoided():
-    names = {name: bound_names((ROOT / name).read_text()) for name in files_of(CODE)}
-    assert [f"{name}:{line}: {word}" for name in names for line, word in names[name] if word in NAMES] == []
+    names = {path: bound_names((ROOT / path).read_text()) for path in files_of(CODE)}
+    assert [f"{path}:{line}: {name}" for path in names for line, name in names[path] if name in NAMES_TO_AVOID] == []
 
 
 def test_bound_names_are_variables_arguments_functions_and_classes():

@@ -41,7 +41,7 @@ def measured_variants(files):
 
 @pytest.fixture(scope="module")
 def finished_original(tmp_path_factory):
-    """A study that has been measured once, and the output of its run."""
+    """The study of `add_two_variants` after its run, and the output of the run; tests don't change this study."""
     study = add_two_variants(Study(tmp_path_factory.mktemp("finished")))
     out, status = study.snakemake("results/table.csv")
     assert status == 0, out
@@ -84,7 +84,7 @@ def test_the_metadata_of_a_build_describe_its_run(tmp_path):
 @pytest.mark.slow
 def test_a_case_of_two_experiments_is_measured_once(finished_original):
     study, out = finished_original
-    assert len(study.records()) == 6
+    assert len(study.records()) == 6  # two variants at two sizes, and two ceilings
     assert "Of 6 cases, 6 were measured now and 0 before; 0 failed, 0 were not begun or cut off, 0 were skipped." in out
 
 
@@ -114,7 +114,7 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished_study):
     assert "1.0" in text
     blas.write_text(text.replace("1.0", "2.0 / 2"))
     pending = finished_study.pending_files("results/table.csv")
-    assert measured_variants(pending) == ["blas", "blas", "slower_blas", "slower_blas"]  # the one imports the other
+    assert measured_variants(pending) == ["blas", "blas", "slower_blas", "slower_blas"]  # slower_blas imports blas
     expected = {f"results/tables/{name}/samples.csv" for name in ("both", "one")}
     assert expected | {"results/table.csv"} <= pending
 
@@ -292,7 +292,7 @@ def compiled_counts(study):
 
 
 @pytest.mark.slow
-def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
+def test_numba_compiles_ahead_once_per_dtype_and_never_in_a_measurement(study):
     sizes = {"form": "nn", "m": 17, "n": 5, "k": [9]}
     study.add("loops", {"openmp": {"threads": [1, 2]}, "blas": {"threads": 1}}, sizes=sizes)
     study.add("types", {"openmp": {"threads": 1}}, sizes=sizes | {"dtype": "float32"})
@@ -303,7 +303,7 @@ def test_numba_compiles_ahead_once_for_a_kind_and_never_in_a_measurement(study):
     assert compiled_counts(study) == {0}
     del study.config["experiments"]["types"]
 
-    # Compiled code that was deleted, or is of another text, makes no record old, and measuring still compiles nothing.
+    # If compiled code was deleted, or its source has a new comment, no record is old, and measuring compiles nothing.
     openmp = study.folder / "src/ladder/workloads/gemm/openmp.py"
     text = openmp.read_text()
     for change in (
@@ -375,7 +375,7 @@ def test_ctrl_c_while_planning_is_one_sentence(study):
 
 
 @pytest.mark.slow
-def test_a_target_that_cannot_be_is_one_sentence(study):
+def test_an_impossible_target_is_one_sentence(study):
     out, status = study.snakemake("-n", "results/references/mlp/images.npz")
     assert status != 0
     assert "isn't of the form key=value" in out
@@ -391,7 +391,7 @@ def test_a_folder_that_snakemake_cannot_work_in_is_one_sentence(tmp_path):
 
 
 @pytest.mark.slow
-def test_kills_lose_nothing_and_double_nothing(study):
+def test_kills_neither_lose_nor_duplicate_a_record(study):
     """SIGKILL at random moments: finished records stay as they are, and the last run completes the study."""
     study.add("kill", {"blas": {"threads": 1}}, sizes={"m": 17, "n": 5, "k": list(range(1, 13))})
     rng = random.Random(1)
@@ -407,7 +407,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         time.sleep(rng.uniform(0.0, 1.5) if while_measuring else rng.uniform(1.5, 6.0))
         run.kill()
         run.wait()
-        time.sleep(0.3)
+        time.sleep(0.3)  # until the jobs of the killed run have ended, too
         # What Snakemake had not yet noted as done when it was killed is measured again, its record too.
         cut_off = markers(study.folder / ".snakemake")
         for key, path in study.records().items():
@@ -428,7 +428,7 @@ def test_kills_lose_nothing_and_double_nothing(study):
         assert table.count(f'"{record.restore_commas(path.stem)}"') == samples
 
 
-# A verb's stand-in: it reports its start, and waits for a program, as for a compiler.
+# The function of a verb, replaced by one that reports its start and waits for a program, as for a compiler.
 WAITING_VERB = """
 
 def run(options):
@@ -469,8 +469,8 @@ def test_every_verb_dies_with_its_run_and_so_does_what_it_started(finished_study
 
 @pytest.mark.slow
 @pytest.mark.surroundings
-def test_kills_at_random_moments_leave_nobody_who_works(finished_study):
-    """For jobs other than measurements, which the next run repeats."""
+def test_kills_at_random_moments_leave_no_process_running(finished_study):
+    """The killed jobs measure nothing, so the next run repeats them."""
     targets = ["results/data/digits/train-images-idx3-ubyte", "results/sensitivity.csv", "results/table.csv"]
     line, environment = finished_study.command(
         *targets, "--forceall", "--rerun-triggers", "mtime", "--until", "collect", "sensitivity", "digits"
@@ -489,7 +489,7 @@ def test_kills_at_random_moments_leave_nobody_who_works(finished_study):
 
 
 @pytest.mark.slow
-def test_a_run_beside_a_live_one_is_one_sentence_and_a_look_is_allowed(finished_study):
+def test_a_second_run_is_refused_with_a_sentence_but_a_dry_run_is_allowed(finished_study):
     with (finished_study.folder / "src/ladder/verbs/sensitivity.py").open("a", encoding="utf-8") as module:
         module.write(WAITING_VERB)
     line, environment = finished_study.command("results/sensitivity.csv")
