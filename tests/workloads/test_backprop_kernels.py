@@ -50,7 +50,7 @@ def covering_tunings(variant):
 @functools.cache
 def kernels(variant, dtype, source=None):
     """The kernels of a variant, or of another source, compiled for the CPU once."""
-    macros = {"LIKE": SIGNATURE_KERNELS[variant]} | ({"SOURCE": f'"{source}"'} if source else {})
+    macros = {"SIGNATURE_KERNEL": SIGNATURE_KERNELS[variant]} | ({"SOURCE": f'"{source}"'} if source else {})
     with tempfile.TemporaryDirectory() as folder:
         return emulator.Kernels(Path(folder), "backprop.cpp", "backprop", variant, dtype, macros)
 

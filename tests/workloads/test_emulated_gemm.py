@@ -58,7 +58,7 @@ class Emulation:
         self.geometry = workloads.load_variant("gemm", variant).geometry
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
         macros |= emulator.source_macro(folder, "gemm", variant, (changes or {}).items())
-        macros |= {"DYNAMIC": self.launch(1, 1)[2]}
+        macros |= {"DYNAMIC_BYTES": self.launch(1, 1)[2]}
         emulator.compile_program(emulator.EMULATION_SOURCES / "gemm.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):

@@ -41,7 +41,7 @@ def program(folder, index, changes=()):
     macros = binaries.macros(binaries.slug("gemm", "cuda_tma", "float64", TILINGS[index]))
     shared = cuda_tma.geometry({"m": 1, "n": 1}, **TILINGS[index])[2]
     # A barrier takes more bytes here than on a GPU.
-    macros |= emulator.source_macro(target, "gemm", "cuda_tma", changes) | {"DYNAMIC": shared + 4096}
+    macros |= emulator.source_macro(target, "gemm", "cuda_tma", changes) | {"DYNAMIC_BYTES": shared + 4096}
     emulator.compile_program(emulator.EMULATION_SOURCES / "gemm_tma.cpp", target / "main", macros, f"-I{target}")
     return target / "main"
 

@@ -25,7 +25,7 @@ def kernels(dtype, changes=(), **tile):
     """The kernels for the CPU, compiled once per process after `changes`, pairs of (text, replacement)."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        macros = emulator.source_macro(folder, "mlp", "cuda_persistent", changes) | {"DYNAMIC": SHARED_BYTES}
+        macros = emulator.source_macro(folder, "mlp", "cuda_persistent", changes) | {"DYNAMIC_BYTES": SHARED_BYTES}
         arguments = ("mlp.cpp", "mlp", "cuda_persistent", dtype, macros)
         return emulator.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
 
