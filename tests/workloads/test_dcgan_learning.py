@@ -192,7 +192,7 @@ def test_the_sheet_has_all_pictures_of_the_pool_in_order(tmp_path):
     weights = network.random_network(8, 1)
     gallery.write(tmp_path / "pictures.png", weights, 8)
     sheet = imread(tmp_path / "pictures.png")[..., :3] * 255
-    assert sheet.shape == (256, 1024, 3)
+    assert sheet.shape == (4 * 64, 16 * 64, 3)  # 4 rows of 16 pictures
     expected = exact.generate(
         layout.arrays(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.ExactArithmetic()
     )
