@@ -111,7 +111,9 @@ SINGLE_EXPERIMENTS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("workload", "experiments"), EVERY_SECOND_EXPERIMENT + SINGLE_EXPERIMENTS)
 def test_dropping_experiments_adds_no_new_number(workload, experiments):
-    study = made_chapters.study(workload, change=lambda row: None if row.experiment in experiments else row)
+    study = made_chapters.study(
+        workload, change=lambda measurement: None if measurement.experiment in experiments else measurement
+    )
     text = gapless_text(workload, study)
     sentences = [part for part in re.split(r"(?<=[.;:]) ", text) if not VERDICT_WORDS.search(part)]
     complete, _ = text_and_missing(workload)
@@ -131,10 +133,11 @@ def test_missing_cases_remove_only_their_own_sentences():
 def test_toy_sizes_decide_nothing_and_are_not_reported(workload):
     """The same cases, about an eighth as large; of trainings, the text reports the accuracy at any size."""
 
-    def toy(row):
-        names = {"n", "m", "k", "c", "images", "channels"} & {*row.case.sizes}
-        case = replace(row.case, sizes=row.case.sizes | {name: row.case.sizes[name] // 8 + 3 for name in names})
-        return None if row.experiment == "mlp_accuracy" else replace(row, case=case)
+    def toy(measurement):
+        sizes = measurement.case.sizes
+        names = {"n", "m", "k", "c", "images", "channels"} & {*sizes}
+        case = replace(measurement.case, sizes=sizes | {name: sizes[name] // 8 + 3 for name in names})
+        return None if measurement.experiment == "mlp_accuracy" else replace(measurement, case=case)
 
     toys = made_chapters.study(workload, change=toy)
     assert {*chapter.verdicts(workload, toys).values()} == {"not tested"}
@@ -161,9 +164,10 @@ def test_a_chapter_speaks_of_one_machine_if_one_has_host_and_gpu(workload):
 def test_a_machine_with_more_threads_is_named_beside_the_chapters():
     """Its times on 48 threads are the chapter's on 12, and those on 96 threads the chapter's on 2."""
 
-    def on_more_threads(row):
-        threads = {1: 1, 2: 96, 12: 48}.get(row.case.tuning.get("threads"))
-        return threads and replace(row, case=replace(row.case, tuning=row.case.tuning | {"threads": threads}))
+    def on_more_threads(measurement):
+        case = measurement.case
+        threads = {1: 1, 2: 96, 12: 48}.get(case.tuning.get("threads"))
+        return threads and replace(measurement, case=replace(case, tuning=case.tuning | {"threads": threads}))
 
     wide = made_chapters.study("backprop", drop=gpus, change=on_more_threads, machine="wide")
     text = gapless_text("backprop", made_up.merge(full_study("backprop"), wide))

@@ -207,6 +207,7 @@ def test_the_system_has_its_documented_properties(monkeypatch, n, scaling):
     for dtype, round in itertools.product(DTYPES, (0, 1)):
         problem = problem_of(round, n=n, kappa=50.0, start="random", scaling=scaling, dtype=dtype)
         equations, matrix = system.from_sizes(problem.sizes, round), problem.matrix.astype(float)
+        # A circulant of c, permuted by p and scaled by d.
         expected = equations.d[:, None] * equations.d * equations.c[(equations.p[:, None] - equations.p) % n]
         np.testing.assert_array_equal(matrix, expected)
         np.testing.assert_array_equal(matrix, matrix.T)

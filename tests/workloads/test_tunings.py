@@ -100,7 +100,9 @@ BLOCK_3D = {
     "rows": Evidence((2, 4), r",rows=@ .*block=\[2 4 @\]"),
 }
 # Tunings of a generator on a GPU. `numbers` of `cuda_implicit` are images, rows, channels in and out, and the
-# activation, 0 for none.
+# activation, 0 for none. The grid of `cuda_window` is [blocks per image, images]. `numbers` of the
+# epilogue `dcgan/cuda to_…` are a 0 for each null pointer (scale, shift), pixels, channels in and out, the period of
+# scale and shift, and the activation.
 LAYERS = {
     "first": Evidence(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
     "last": Evidence(("cuda_window", "cuda_naive"), r"^tconv/@ "),

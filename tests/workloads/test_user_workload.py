@@ -71,7 +71,7 @@ def test_a_mistake_is_reported_with_file_and_line_if_the_folder_is_relative(user
     monkeypatch.setenv("LADDER_VARIANTS", "./own/../own")
     locations.split_folders.cache_clear()
     path = user_folder / "axpy/vectorised.py"
-    path.write_text(path.read_text().replace("    def run", "    int('?')\n\n    def run"))
+    path.write_text(path.read_text().replace("    def run", "    int('?')\n\n    def run"))  # the mistake is in line 14
     sources.clear_caches()
     with pytest.raises(LadderError, match=rf"stopped with ValueError: .* \(line 14 of {path}\)") as refusal:
         measure(case("vectorised"), "record.json", configuration.protocol(PROTOCOL), "here")
