@@ -94,7 +94,7 @@ def test_a_network_of_the_study_is_applied_as_defined(tmp_path, monkeypatch, ima
     monkeypatch.setattr(generation, "IMAGES_PER_RUN", {"host": 8})
     monkeypatch.setattr(generation, "IMAGES_PER_UPDATE", 3)
     expected = draw_all(network_arrays(), write_files(tmp_path, images, network_arrays()))
-    assert np.abs(expected).max() > 0.3
+    assert np.abs(expected).max() > 0.3, "grey pictures would show no mistake"
     progress = []
     lines = generate(tmp_path, "pictures.txt", progress.append).read_text().splitlines()
     assert progress == {1: [1], 2: [2], 17: [3, 3, 2, 3, 3, 2, 1]}[images]  # at most 3 at a time, in runs of 8, 8 and 1

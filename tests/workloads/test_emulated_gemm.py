@@ -38,7 +38,8 @@ TILINGS = [
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
 COLUMNS, TILED, MMA, FLOAT32_MMA = 2, 4, 6, 8  # indices of TILINGS
-# Only the exhaustive tests run kernels without asynchronous copies and further tilings of a source.
+# Indices of the TILINGS that only the exhaustive tests run: kernels without asynchronous copies, and further tilings of
+# a source.
 EXHAUSTIVE = (0, 1, 3, 5, 6, 7)
 
 

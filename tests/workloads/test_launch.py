@@ -29,7 +29,7 @@ def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dty
     small = launch.fastest_tiling(tilings, 100, 300, 784)
     assert areas[id(small)] < areas[id(large)]
     assert small["splitk"] > 1
-    assert launch.fastest_tiling(tilings, 784, 300, 60000)["splitk"] > 1
+    assert launch.fastest_tiling(tilings, 784, 300, 60000)["splitk"] > 1, "long sums are split"
 
 
 def test_a_tiling_is_given_in_full_or_not_at_all():

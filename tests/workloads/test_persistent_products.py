@@ -60,7 +60,7 @@ def test_a_cluster_has_a_tile_of_each_of_its_blocks():
 
 def test_elements_that_are_copied_singly_cost_more():
     costs = [
-        plan_of(64, 4096, 4096, unaligned=unaligned, tiling=cuda_tma.TILES[4]).cost
+        plan_of(64, 4096, 4096, unaligned=unaligned, tiling=cuda_tma.TILES[4]).cost  # tiles of 32 x 128
         for unaligned in (ALIGNED, (True, True))
     ]
     assert costs[0] < costs[1]

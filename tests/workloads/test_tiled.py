@@ -185,9 +185,9 @@ def test_rectangles_of_the_threads_cover_out_once(threads):
         rows, columns = tiled._grid.py_func(*panels, threads)
         assert rows * columns == threads
         counts = np.zeros((m, n), int)
-        for r, c in itertools.product(range(rows), range(columns)):
-            top, bottom = tiled._part_range.py_func(panels[0], panel_rows, m, rows, r)
-            left, right = tiled._part_range.py_func(panels[1], panel_columns, n, columns, c)
+        for row, column in itertools.product(range(rows), range(columns)):
+            top, bottom = tiled._part_range.py_func(panels[0], panel_rows, m, rows, row)
+            left, right = tiled._part_range.py_func(panels[1], panel_columns, n, columns, column)
             counts[top:bottom, left:right] += 1
         assert (counts == 1).all()
 

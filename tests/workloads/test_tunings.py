@@ -374,6 +374,7 @@ EVIDENCE = {
             ),
         },
         "cublas": {
+            # CUBLAS_DEFAULT_MATH and CUBLAS_TF32_TENSOR_OP_MATH.
             "math": Evidence({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
         },
         "cublas_mixed": {
@@ -381,6 +382,7 @@ EVIDENCE = {
             "conversion": Evidence({"timed": "^runs convert", "ahead": "^prepares convert"}),
         },
         "cublas_lt": {
+            # CUBLAS_COMPUTE_32F and CUBLAS_COMPUTE_32F_FAST_TF32.
             "math": Evidence(
                 {"default": r"MatmulDescCreate \(&\w*, 68, 0\)", "tf32": r"MatmulDescCreate \(&\w*, 77, 0\)"}
             )
