@@ -19,7 +19,8 @@ from ladder.devices.host import Host
 
 EMULATION_SOURCES = TESTS / "emulated"
 GXX_OPTIONS = ("-std=c++20", "-O1", "-fPIC", "-pthread")
-GUARD_ELEMENTS = 8  # elements behind each array
+GUARD_ELEMENTS = 8  # elements behind each array, which no kernel may write
+MAX_BLOCK_THREADS = 1024  # of CUDA
 needs_compiler = pytest.mark.skipif(not shutil.which("g++"), reason="requires g++")
 
 
@@ -40,7 +41,7 @@ def header_folder():
     All are copied to one folder, because a header includes its neighbours first, whatever the order of -I.
     """
     folder = tempfile.TemporaryDirectory()
-    for source in reversed(native_sources.include_folders()):
+    for source in reversed(native_sources.include_folders()):  # so that the first folder's headers win, as with -I
         shutil.copytree(source, folder.name, dirs_exist_ok=True)
     shutil.copytree(EMULATION_SOURCES / "ptx", Path(folder.name, "ptx"), dirs_exist_ok=True)
     return folder  # the cache keeps it as long as the process runs
@@ -76,7 +77,7 @@ class Kernels:
 
     def launch(self, name, grid, block, arguments, shared_mem=0):
         self.launches.append((name, grid, block))
-        assert np.prod(block) <= 1024
+        assert np.prod(block) <= MAX_BLOCK_THREADS
         values = [np.uintp(value.ctypes.data) if isinstance(value, np.ndarray) else value for value in arguments]
         byte_counts = (ctypes.c_size_t * len(values))(*(value.nbytes for value in values))
         values = [np.array(value) for value in values]
@@ -96,9 +97,9 @@ def descent_kernels(variant, dtype, **tuning):
         )
 
 
-def kernel_macros(names, dynamic=0):
-    """The macros of `listed_kernels.cpp` for kernels of these names, and `dynamic` bytes of shared memory per block."""
-    return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC": dynamic}
+def kernel_macros(names, dynamic_bytes=0):
+    """The macros of `listed_kernels.cpp` for kernels of these names, with so much dynamic shared memory per block."""
+    return {"KERNELS": "".join(f"TRY({name});" for name in names), "DYNAMIC_BYTES": dynamic_bytes}
 
 
 def source_macro(folder, workload, variant, changes=()):

@@ -32,7 +32,8 @@ CASES_PER_PROCESS = 8  # under a tool: fewer would cost more starts, and with mo
 # Options of each tool, and of `kernel_cases.cases` for it. Padding separates an array from the next one.
 # `only_project_sources`: we don't check the shared memory of libraries' kernels.
 TOOLS = {"memcheck": (["--padding", "4096"], {}), "racecheck": ([], {"only_project_sources": True})}
-PROCESS_MIB = 8192  # of GPU memory
+PROCESS_MIB = 8192  # GPU memory that a process may need
+MAX_OUTPUT = 6000  # characters of a failed run that are printed, the last ones
 SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed)", re.MULTILINE)
 
 
@@ -61,7 +62,7 @@ def run_all_cases(tool):
     with ThreadPoolExecutor(SANITIZER_PROCESSES) as pool:
         results = pool.map(lambda chunk, gpus: run_cases(tool, *chunk, gpus=gpus), chunks, gpu_orders())
         result = merge(list(results), len(keys))
-    print(line(tool, result), flush=True)  # the next tool takes minutes
+    print(tool_sentence(tool, result), flush=True)  # the next tool takes minutes
     return result
 
 
@@ -77,7 +78,7 @@ def merge(results, requested_count):
         "cases": cases,
         "errors": sum(result["errors"] for result in results) if is_whole_run else None,
         "status": max((result["status"] for result in results), key=abs),
-        "output": "\n".join(result["output"][-6000:] for result in results if not ended_clean(result)),
+        "output": "\n".join(result["output"][-MAX_OUTPUT:] for result in results if not ended_clean(result)),
     }
 
 
@@ -148,17 +149,17 @@ def count_tests(report):
     return {"passed": total - failed - skipped, "failed": failed, "skipped": skipped}
 
 
-def lines(summary):
+def sentences(summary):
     """The summary in sentences."""
     tests = summary["tests"]
     yield f"tests on a GPU: {tests['passed']} passed, {tests['failed']} failed, {tests['skipped']} skipped"
     for tool in TOOLS:
-        yield line(tool, summary["sanitizers"].get(tool))
+        yield tool_sentence(tool, summary["sanitizers"].get(tool))
     dirty = " and changes" if summary["source"]["dirty"] else ""
     yield f"{summary['card']}, driver {summary['driver']}, CUDA {summary['cuda']}; {summary['source']['commit']}{dirty}"
 
 
-def line(tool, result):
+def tool_sentence(tool, result):
     """The result of a tool, or None if it didn't run, in a sentence."""
     if result is None:
         return f"{tool}: not done, because compute-sanitizer is not on the PATH: it comes with the CUDA toolkit"
@@ -208,7 +209,7 @@ def main():
             print(output)
     summary["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
     write_atomically(options.out, json.dumps(summary, indent=1) + "\n")
-    print(*lines(summary), sep="\n")
+    print(*sentences(summary), sep="\n")
     sys.exit(not is_clean(summary))
 
 

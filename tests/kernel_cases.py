@@ -34,7 +34,7 @@ FURTHER_SHAPES = dict.fromkeys(STREAM_K_VARIANTS, (STREAM_K_SHAPE,)) | {"cuda_sk
 # n, m: odd shapes, rows that fit whole 16-byte vectors, and long rows whose columns are split over blocks.
 GEMV_SHAPES = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED_TUNINGS = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
-# Of `cuda_persistent`, with the matrix in registers, in shared memory, and read in every step.
+# Of `cuda_persistent`: with the matrix in registers, in shared memory, or read in every step.
 PERSISTENT_TUNINGS = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
 # Every value of every tuning occurs in one of these.
 BACKPROP_TUNINGS = {
@@ -50,11 +50,8 @@ BACKPROP_TUNINGS = {
 # images, h, c, k
 TCONV_SHAPES = ((1, 1, 1, 1), (3, 5, 17, 3), (2, 3, 5, 33))
 MLP_SIZES = {"layers": "784-17-33-10", "images": 65, "batch": 32, "epochs": 1, "rate": 0.5, "source": "digits"}
-LARGE_BATCH_SIZES = MLP_SIZES | {
-    "layers": "784-300-10",
-    "images": 700,
-    "batch": 650,
-}  # cuda_persistent reads it in parts
+# A batch that `cuda_persistent` reads in parts.
+LARGE_BATCH_SIZES = MLP_SIZES | {"layers": "784-300-10", "images": 700, "batch": 650}
 BACKPROP_SIZES = {"layers": "784-33-17-9-10", "images": 65, "epochs": 1, "rate": 0.01, "source": "digits"}
 
 
@@ -94,7 +91,7 @@ def cases(only_project_sources=False):
 
 
 def tconv_cases(only_project_sources):
-    """Every arithmetic with every tiling; every product of `gemm`, in blocks of which the last isn't full."""
+    """Every arithmetic with every tiling, and every product of `gemm`; the last block of images isn't full."""
     for name in cuda_variants("tconv", only_project_sources=True):  # we don't check PyTorch's kernels
         tunings = math_tunings(name)
         if "product" in setup_arguments.tunings("tconv", name):
@@ -118,14 +115,14 @@ def product_variants(only_project_sources):
 
 
 def products_and_dtypes():
-    """The variants of `gemm` whose products other workloads can use, with each type that their LIMITS allow."""
+    """The variants of `gemm` whose products other workloads can use, with each dtype that their LIMITS allow."""
     for variant in product_variants(only_project_sources=False):
         for dtype in workloads.constants("gemm", variant).get("LIMITS", {}).get("dtype", DTYPES):
             yield variant, dtype
 
 
 def dcgan_cases():
-    """Images that don't fill the last batch, with and without passes between the layers."""
+    """Images that don't fill the last batch; batch norms fused with the layers, or in passes of their own."""
     for tuning in (
         {"batch": 2},
         {"batch": 2, "epilogue": "separate", "last": "cuda_parity"},
@@ -181,7 +178,7 @@ def cuda_variants(workload, only_project_sources):
 
 
 def solve(case, round=0, data=None):
-    """Run a case's variant once on a round's inputs, and return the problem with its result."""
+    """Set up a case's variant on the first round's inputs, and run it on those of `round`; returns the problem."""
     workload, device = workloads.load(case.workload), devices.of(case)
     problem = worker.make_problem(workload, case, device)
     generated = workload.GENERATED
@@ -216,7 +213,7 @@ def run_checks(problem, case, round=0, data=None, precision=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="+", help="workload/variant/case")
+    parser.add_argument("cases", nargs="+", help="workload/variant/slug")
     options = parser.parse_args()
     # Every array is a separate allocation, so an access past its end is an error.
     cuda.load_cupy().cuda.set_allocator(None)

@@ -15,7 +15,8 @@ from ladder.errors import LadderError
 
 HEADERS = [Path(folder, "nvidia/cu13/include/cublasLt.h") for folder in sys.path]
 LIBRARIES = [Path(folder, "nvidia/cu13/lib/libcublasLt.so.13") for folder in sys.path]
-# The value in the bindings of every name in the headers.
+INVALID_VALUE = 7  # CUBLAS_STATUS_INVALID_VALUE
+# {a name or an expression of the headers: its value in the bindings}.
 VALUES = {
     "CUDA_R_64F": cublas_lt.TYPES["float64"],
     "CUDA_R_32F": cublas_lt.TYPES["float32"],
@@ -48,7 +49,7 @@ VALUES = {
     **{f"sizeof({name})": 4 for name in ("cudaDataType_t", "cublasComputeType_t", "cublasOperation_t")},
     **{f"sizeof(cublasLt{name}_t)": 4 for name in ("MatmulDescAttributes", "MatmulPreferenceAttributes")},
 }
-# The functions with the types of ctypes that the bindings pass.
+# The functions with the types that the bindings pass; the compiler refuses a difference from the headers.
 FUNCTIONS = """
 cublasStatus_t (*create)(cublasLtHandle_t *) = cublasLtCreate;
 cublasStatus_t (*create_layout)(cublasLtMatrixLayout_t *, cudaDataType, uint64_t, uint64_t, int64_t) =
@@ -92,19 +93,23 @@ def test_constants_structures_and_functions_are_those_of_the_headers(tmp_path):
 
 @pytest.mark.skipif(not existing(LIBRARIES), reason="requires the package nvidia-cublas")
 def test_the_library_takes_descriptors_without_a_gpu(monkeypatch):
-    """It refuses an attribute of another size, so that the sizes are those that it expects."""
+    """It refuses an attribute of another size, which shows that the bindings pass the sizes that it expects."""
     library = ctypes.CDLL(existing(LIBRARIES)[0])
     monkeypatch.setattr(cublas_lt, "library", lambda: library)
-    operation, preference = cublas_lt.create("MatmulDesc", 68, 0), cublas_lt.create("MatmulPreference")
+    types = cublas_lt.COMPUTE_TYPES["float32", "default"], cublas_lt.TYPES["float32"]
+    operation, preference = cublas_lt.create("MatmulDesc", *types), cublas_lt.create("MatmulPreference")
     for attribute in cublas_lt.TRANSPOSITIONS:
         cublas_lt.set_attribute("MatmulDesc", operation, attribute, ctypes.c_int32(1))
     cublas_lt.set_attribute("MatmulPreference", preference, cublas_lt.MAX_WORKSPACE, ctypes.c_uint64(2**25))
+    setter = "cublasLtMatmulPreferenceSetAttribute"
     for attribute in cublas_lt.MIN_ALIGNMENTS:
         cublas_lt.set_attribute("MatmulPreference", preference, attribute, ctypes.c_uint32(16))
-        with pytest.raises(LadderError, match="cuBLASLt refuses cublasLtMatmulPreferenceSetAttribute with status 7"):
+        with pytest.raises(LadderError, match=f"cuBLASLt refuses {setter} with status {INVALID_VALUE}"):
             cublas_lt.set_attribute("MatmulPreference", preference, attribute, ctypes.c_uint64(16))
     layout = cublas_lt.layout(SimpleNamespace(shape=(17, 65), dtype=SimpleNamespace(name="float64")))
-    for attribute, c_type, expected in (  # CUBLASLT_MATRIX_LAYOUT_TYPE, …_ORDER (column-major: 0), …_ROWS, …_COLS, …_LD
+    # Attributes CUBLASLT_MATRIX_LAYOUT_TYPE, …_ORDER (0: column-major), …_ROWS, …_COLS and …_LD. A row-major array of
+    # NumPy is its transpose in column-major order.
+    for attribute, c_type, expected in (
         (0, ctypes.c_uint32, cublas_lt.TYPES["float64"]),
         (1, ctypes.c_int32, 0),
         (2, ctypes.c_uint64, 65),
@@ -123,7 +128,7 @@ def test_an_alignment_is_the_largest_power_of_two_up_to_256(address):
     assert cublas_lt.alignment(SimpleNamespace(data=SimpleNamespace(ptr=address))) == expected
 
 
-@pytest.mark.parametrize(("status", "error"), [(3, MemoryError), (7, LadderError)])
+@pytest.mark.parametrize(("status", "error"), [(cublas.ALLOC_FAILED, MemoryError), (INVALID_VALUE, LadderError)])
 def test_a_failure_is_an_error_that_names_the_function(monkeypatch, status, error):
     monkeypatch.setattr(cublas_lt, "library", lambda: {"cublasLtMatmul": lambda: status})
     with pytest.raises(error, match="cublasLtMatmul"):

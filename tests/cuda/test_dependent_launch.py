@@ -11,7 +11,8 @@ from ladder.catalogue import native_sources
 from ladder.cuda import dependent_launch, driver, gpus
 from ladder.errors import LadderError
 
-ADDRESS = 2**40 + 512
+ADDRESS, STREAM, FUNCTION = 2**40 + 512, 77, 4096  # made-up pointers to an array, a stream and a kernel
+PROGRAMMATIC_STREAM_SERIALIZATION = 6  # the attribute of a launch that may overlap the previous kernel, in cuda.h
 # `write` lets the next kernel begin, and writes after that kernel has read or after a tenth of a second. `read` waits
 # for `write` only if `waits` is set.
 TWO_KERNELS = r"""
@@ -37,7 +38,7 @@ class Array:
 def cupy(capability):
     """The parts of CuPy that a launch uses, on a GPU of this compute capability."""
     device = SimpleNamespace(compute_capability=capability)
-    stream = SimpleNamespace(ptr=77)
+    stream = SimpleNamespace(ptr=STREAM)
     return SimpleNamespace(
         ndarray=Array, cuda=SimpleNamespace(Device=lambda: device, get_current_stream=lambda: stream)
     )
@@ -61,7 +62,7 @@ def launch_arguments(monkeypatch, status=0, **options):
 
     monkeypatch.setattr(gpus, "load_cupy", lambda: cupy("90"))
     monkeypatch.setattr(driver, "library", lambda: SimpleNamespace(cuLaunchKernelEx=launch))
-    kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=4096))
+    kernel = SimpleNamespace(name="convolve", kernel=SimpleNamespace(ptr=FUNCTION))
     arguments = Array(), np.int32(-5), np.uintp(0)
     dependent_launch.launcher(kernel)((17, 2), (384,), arguments, **options)
     return received
@@ -73,15 +74,16 @@ def test_the_driver_gets_all_arguments_and_may_start_the_kernel_early(monkeypatc
         "grid": [17, 2, 1],
         "block": [384, 1, 1],
         "shared": 1000,
-        "stream": 77,
-        "attributes": [(6, 1)],
+        "stream": STREAM,
+        "attributes": [(PROGRAMMATIC_STREAM_SERIALIZATION, 1)],
         "count": 1,
-        "function": 4096,
+        "function": FUNCTION,
         "arguments": [ADDRESS, -5, 0],
     }
 
 
 def test_structures_are_as_large_as_the_drivers():
+    """The sizes of CUlaunchAttribute and CUlaunchConfig in cuda.h."""
     assert ctypes.sizeof(dependent_launch.Attribute) == 72
     assert ctypes.sizeof(dependent_launch.Configuration) == 56
 
@@ -100,7 +102,7 @@ def test_older_gpus_launch_the_kernel_as_usual(monkeypatch):
 @pytest.mark.gpu
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_a_kernel_begins_early_and_reads_new_values_after_waiting(in_graph):
-    """On a GPU of compute capability 9.0 or more, the kernel that doesn't wait reads the old contents."""
+    """`write` replaces 0 by 5. Without waiting, `read` gets the 0 on GPUs of compute capability 9.0 or more."""
     library = cuda.load_cupy()
     folders = tuple(f"-I{folder}" for folder in native_sources.include_folders())
     module = library.RawModule(code=TWO_KERNELS, options=folders)

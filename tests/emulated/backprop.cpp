@@ -1,5 +1,5 @@
-// The kernels of a CUDA source of `backprop`, on the CPU. All have the same parameters as LIKE, which is one of them.
-#define DYNAMIC (48 << 10)
+// The kernels of a CUDA source of `backprop`, on the CPU. All have the parameters of SIGNATURE_KERNEL, one of them.
+#define DYNAMIC_BYTES (48 << 10)  // what a block can have without opting in
 #include "launch_kernel.h"
 #include <dlfcn.h>
 
@@ -32,7 +32,7 @@ inline int __float_as_int(float value) { return bits_of<int>(value); }
 inline unsigned long long __double_as_longlong(double value) { return bits_of<unsigned long long>(value); }
 inline double __longlong_as_double(unsigned long long value) { return bits_of<double>(value); }
 
-__thread REAL memory[DYNAMIC / sizeof(REAL)];
+__thread REAL memory[DYNAMIC_BYTES / sizeof(REAL)];
 #include SOURCE
 
 extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, const size_t *bytes,
@@ -42,5 +42,5 @@ extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, c
   void *const kernel = dlsym(dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD), name);
   if (!kernel) return false;
   gridDim = grid, blockDim = block;
-  return launch_kernel(reinterpret_cast<decltype(&LIKE)>(kernel), count, bytes, values);
+  return launch_kernel(reinterpret_cast<decltype(&SIGNATURE_KERNEL)>(kernel), count, bytes, values);
 }

@@ -16,8 +16,9 @@
 #define __align__(...)
 #define __restrict__
 #define __grid_constant__
-// A block's memory; dynamic memory is declared `extern`, and gemm.cpp defines its DYNAMIC bytes.
-#if DYNAMIC
+// A block's memory. A source declares its dynamic memory `extern`; the program that includes it defines an array of
+// DYNAMIC_BYTES.
+#if DYNAMIC_BYTES
 #define __shared__ __thread
 #else
 #define __shared__ static __thread
@@ -96,7 +97,7 @@ void wait_for_groups_but(size_t left);
 // object has the same offset from `own_origin` in every block, and `block_origins` has the address of each block's
 // `own_origin`.
 extern __thread char own_origin;
-extern char *block_origins[8];
+extern char *block_origins[8];  // the largest portable cluster has 8 blocks
 // A barrier for one thread of each block.
 void wait_for_blocks();
 

@@ -7,8 +7,8 @@
 
 #include SOURCE
 
-#if DYNAMIC
-__thread Vector memory[DYNAMIC / sizeof(Vector)];
+#if DYNAMIC_BYTES
+__thread Vector memory[DYNAMIC_BYTES / sizeof(Vector)];
 #endif
 
 struct Task {

@@ -1,6 +1,7 @@
 // The products of gemm/cuda_tma.cu on the CPU. For each, standard input has a Task and its a, b and c, and standard
-// output gets the result. With an argument, standard output instead gets lines of two offsets in bytes, the one that a
-// lane reads from and that of tile_offset(), in the order: contiguous along k, then not; row groups, depth groups, lanes.
+// output gets the result. With an argument, the program instead prints, for each element of a tile, the offset in bytes
+// from which a lane reads it and the offset at which tile_offset() places it. The tile that is contiguous along k comes
+// first, then the other one; elements are in the order of row groups, depth groups and lanes.
 #include <cstdio>
 
 #include "product_operands.h"
@@ -9,11 +10,11 @@ static dim3 gridDim;
 #define __CUDA_ARCH_FEAT_SM90_ALL
 #include SOURCE
 
-__thread __attribute__((aligned(1024))) unsigned char memory[DYNAMIC];
+__thread __attribute__((aligned(1024))) unsigned char memory[DYNAMIC_BYTES];
 
 struct Task {
   int form, m, n, k, addend, shifted, blocks, split_tiles;  // as in gemm.cpp, and the plan
-  int maps[2][2][9], strides[2];                            // without the array's address
+  int maps[2][2][9], strides[2];  // of a and b: their two tensor maps without the array's address, and the row stride
 };
 
 static TensorMap map_of(const int (&values)[9], const REAL *array) {

@@ -1,6 +1,6 @@
 // Run the kernels of a CUDA source of GEMV on the CPU: with the transposition before them, or the addition of partial
 // sums after them, if the source has it.
-#define DYNAMIC 0
+#define DYNAMIC_BYTES 0
 #include "device.h"
 
 struct alignas(16) int4 {

@@ -1,5 +1,5 @@
 // The kernels of a CUDA source of `mlp` whose blocks wait for each other, on the CPU: the blocks of a grid along x run
-// at the same time, as those along z do in device.h. Blocks may have DYNAMIC bytes of shared memory, an array `memory`.
+// at the same time, as those along z do in device.h. A block has DYNAMIC_BYTES of shared memory, the array `memory`.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -51,7 +51,7 @@ inline int __float2int_rn(float value) { return int(std::lrint(value)); }
 
 #include SOURCE
 
-__thread int4 memory[DYNAMIC / sizeof(int4)];
+__thread int4 memory[DYNAMIC_BYTES / sizeof(int4)];
 
 extern "C" bool emulate(const char *name, dim3 grid, dim3 block, size_t count, const size_t *bytes,
                         void *const *values) {

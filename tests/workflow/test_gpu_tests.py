@@ -97,8 +97,8 @@ def test_a_run_that_ended_early_is_not_complete():
     )
     assert not gpu_tests.is_clean(gpu_summary)
     not_done = "memcheck: not done: some cases were not run, or not judged (3 cases ended, with status 1)"
-    assert not_done in gpu_tests.lines(gpu_summary)
-    assert "racecheck: 2 errors in 3 cases" in gpu_tests.lines(gpu_summary)
+    assert not_done in gpu_tests.sentences(gpu_summary)
+    assert "racecheck: 2 errors in 3 cases" in gpu_tests.sentences(gpu_summary)
 
 
 @pytest.mark.parametrize("tool", gpu_tests.TOOLS)
@@ -288,7 +288,7 @@ def test_the_summary_is_written_and_what_was_found_is_shown(
     output = capsys.readouterr().out
     assert output.count("Traceback\n") == 2 * len(faults)
     assert all(f"{tool}: 20 cases" in output for tool in gpu_tests.TOOLS)
-    assert output.index(gpu_tests.line("memcheck", result)) < output.index("racecheck: 20 cases")
+    assert output.index(gpu_tests.tool_sentence("memcheck", result)) < output.index("racecheck: 20 cases")
     assert "case0\n" not in output
 
 
@@ -296,14 +296,17 @@ def test_without_the_sanitizer_the_summary_says_so():
     gpu_summary = summary(sanitizers={})
     assert not gpu_tests.is_clean(gpu_summary)
     assert (
-        sum("not done, because compute-sanitizer is not on the PATH" in line for line in gpu_tests.lines(gpu_summary))
+        sum(
+            "not done, because compute-sanitizer is not on the PATH" in line
+            for line in gpu_tests.sentences(gpu_summary)
+        )
         == 2
     )
 
 
 def test_a_clean_summary_has_a_line_for_each_tool():
     assert gpu_tests.is_clean(summary())
-    assert list(gpu_tests.lines(summary())) == [
+    assert list(gpu_tests.sentences(summary())) == [
         "tests on a GPU: 5 passed, 0 failed, 1 skipped",
         "memcheck: 0 errors in 3 cases",
         "racecheck: 0 errors in 3 cases",

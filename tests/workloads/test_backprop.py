@@ -37,7 +37,7 @@ VARIANTS = [
 LAYERS = ("784-56-28-10", "784-20-10", "784-33-17-9-10")
 DTYPES = ("float64", "float32")
 exhaustive = functools.partial(pytest.param, marks=pytest.mark.exhaustive)
-SMALL = {"layers": "784-13-7-10", "images": 130, "epochs": 3, "rate": 0.005, "source": "digits"}
+SMALL_SIZES = {"layers": "784-13-7-10", "images": 130, "epochs": 3, "rate": 0.005, "source": "digits"}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def digits(digits_folder):
 
 
 def sizes_of(**changes):
-    return workloads.complete("backprop", SMALL | changes)
+    return workloads.complete("backprop", SMALL_SIZES | changes)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,7 @@ def compute_reference(digits):
 
 
 def tuning_of(variant):
+    """The tuning of a variant for which no other is given."""
     if variant in C_VARIANTS:
         return {}
     return {"threads": 2} | ({"schedule": "dynamic"} if variant == "openmp" else {})
@@ -73,8 +74,8 @@ def problem_of(sizes, variant="blas"):
     return make_problem(backprop, Case("backprop", variant, sizes, tuning_of(variant)), emulator.guarded_host())
 
 
-def failures(sizes, digits, compute_reference, run, problem):
-    """Run all epochs of a problem by `run`; returns the names of the checks that fail."""
+def failed_checks_of_run(sizes, digits, compute_reference, run, problem):
+    """Run all epochs of a problem by `run()`, one epoch a call; returns the names of the checks that fail."""
     failed = []
     for round in range(backprop.rounds(sizes)):
         backprop.fill(problem.inputs, sizes, round, digits)
@@ -86,13 +87,13 @@ def failures(sizes, digits, compute_reference, run, problem):
     return failed
 
 
-def failures_of(sizes, digits, compute_reference, variant, **tuning):
+def failed_checks(sizes, digits, compute_reference, variant, **tuning):
     """The names of the checks that a variant fails."""
     problem = problem_of(sizes, variant)
     module = workloads.load_variant("backprop", variant)
     backprop.fill(problem.inputs, sizes, 0, digits)
     steps = Steps.of(module.setup(problem, **tuning_of(variant), **tuning))
-    failed = failures(sizes, digits, compute_reference, steps.timed(), problem)
+    failed = failed_checks_of_run(sizes, digits, compute_reference, steps.timed(), problem)
     assert emulator.are_intact(problem.device.guards), "a variant writes behind an array"
     return failed
 
@@ -104,6 +105,7 @@ def test_gradients_are_finite_differences(layers):
     images, targets = rng.random((5, 784)), np.eye(10)[rng.integers(0, 10, 5)]
     weights = reference.initial_weights(sizes)
     _, gradient = reference.gradients(weights, images, targets)
+    # (layer, (row, unit)); row 0 has the biases.
     for layer, index in ((0, (0, 3)), (0, (400, 1)), (len(weights) - 1, (0, 9)), (len(weights) - 1, (3, 2))):
         errors = []
         for step in (1e-5, -1e-5):
@@ -114,6 +116,7 @@ def test_gradients_are_finite_differences(layers):
 
 
 def test_sequential_sums_of_nearly_equal_terms_have_larger_errors_than_random_rounding():
+    """The sums begin with 0, or with a number much larger than all terms together."""
     ones, terms = np.ones((60000, 1)), -0.125 * (1 + 1e-3 * np.random.default_rng(1).random((60000, 10)))
     random_error = reference.NOISE * np.abs(terms.sum(axis=0)).max() * len(terms) ** 0.5
     for first in (np.zeros(10), np.full(10, 3e5)):
@@ -135,13 +138,13 @@ def test_the_error_falls_in_every_epoch(digits, compute_reference):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_follows_the_trajectory(digits, compute_reference, variant, layers, images, dtype):
     sizes = sizes_of(layers=layers, images=images, dtype=dtype, rate=1 / images, epochs=2)
-    assert failures_of(sizes, digits, compute_reference, variant) == []
+    assert failed_checks(sizes, digits, compute_reference, variant) == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_hidden_layers_may_be_wider_than_the_images(digits, compute_reference, variant):
     sizes = sizes_of(layers="784-1000-801-10", images=17, rate=1 / 17, epochs=1)
-    assert failures_of(sizes, digits, compute_reference, variant) == []
+    assert failed_checks(sizes, digits, compute_reference, variant) == []
 
 
 @NEEDS_GCC
@@ -151,13 +154,13 @@ def test_hidden_layers_may_be_wider_than_the_images(digits, compute_reference, v
     ["before", *map(exhaustive, (*C_VARIANTS[1:], "openmp", "tuned"))],
 )
 def test_flags_keep_the_trajectory(digits, compute_reference, variant, flags):
-    assert failures_of(sizes_of(), digits, compute_reference, variant, flags=flags) == []
+    assert failed_checks(sizes_of(), digits, compute_reference, variant, flags=flags) == []
 
 
 @NEEDS_GCC
 @pytest.mark.parametrize("variant", C_VARIANTS)
 def test_the_earlier_studys_flag_for_bounds_checks_changes_nothing_in_c(variant):
-    """As the paper says, so that it has no verdict."""
+    """The paper says so, and therefore gives no verdict on this flag."""
     source, options = libraries.source_of("backprop", variant), libraries.options("dtype=float32,flags=study")
     commands = [
         ["gcc", *options, *further_options, "-S", "-o", "-", source] for further_options in ([], ["-fbounds-check"])
@@ -168,11 +171,11 @@ def test_the_earlier_studys_flag_for_bounds_checks_changes_nothing_in_c(variant)
 
 @pytest.mark.slow
 @NEEDS_GCC
-def test_only_the_untuned_weight_change_has_the_loop_over_patterns_innermost():
-    """It then takes a far larger share of an epoch than where all loops run along rows, as in the earlier study."""
+def test_the_weight_change_takes_longest_with_the_loop_over_patterns_innermost():
+    """Only in `before`, as in the earlier study; in the other two variants all loops run along rows."""
     sizes = sizes_of(layers="784-16-10", images=6000, dtype="float32", rate=1e-4, source="mnist")
-    over_the_rest = {name: weight_change_over_the_rest(sizes, name) for name in ("before", "loop_order", "contiguous")}
-    assert over_the_rest["before"] > 1.5 * max(over_the_rest["loop_order"], over_the_rest["contiguous"])
+    ratios = {name: weight_change_over_the_rest(sizes, name) for name in ("before", "loop_order", "contiguous")}
+    assert ratios["before"] > 1.5 * max(ratios["loop_order"], ratios["contiguous"])
 
 
 def weight_change_over_the_rest(sizes, variant):
@@ -196,7 +199,7 @@ def weight_change_over_the_rest(sizes, variant):
 def test_tiles_and_blocks_of_any_size_are_right(digits, compute_reference, vector, block, flags, dtype):
     """With layers of several column strips of tiles, and layers that don't fill a vector."""
     sizes = sizes_of(layers="784-129-3-65-10", dtype=dtype)
-    assert failures_of(sizes, digits, compute_reference, "tuned", vector=vector, block=block, flags=flags) == []
+    assert failed_checks(sizes, digits, compute_reference, "tuned", vector=vector, block=block, flags=flags) == []
 
 
 @NEEDS_GCC
@@ -215,7 +218,7 @@ def test_results_do_not_depend_on_which_thread_takes_which_part(digits):
 @pytest.mark.parametrize("gradients", ["autograd", "by_hand"])
 @pytest.mark.parametrize("block", [17, 65536])
 def test_pytorch_is_right_in_every_form(digits, compute_reference, gradients, block):
-    assert failures_of(sizes_of(), digits, compute_reference, "pytorch", gradients=gradients, block=block) == []
+    assert failed_checks(sizes_of(), digits, compute_reference, "pytorch", gradients=gradients, block=block) == []
 
 
 @NEEDS_TORCH
@@ -223,7 +226,7 @@ def test_pytorch_is_right_in_every_form(digits, compute_reference, gradients, bl
 @pytest.mark.parametrize(("dtype", "block"), [("float64", 17), ("float32", 65536)])
 def test_pytorch_is_right_if_compiled(digits, compute_reference, dtype, block, torch_compiler):
     tuning = {"gradients": "by_hand", "compiled": "on", "block": block}
-    assert failures_of(sizes_of(dtype=dtype), digits, compute_reference, "pytorch", **tuning) == []
+    assert failed_checks(sizes_of(dtype=dtype), digits, compute_reference, "pytorch", **tuning) == []
 
 
 @NEEDS_TORCH
@@ -237,12 +240,12 @@ def test_pytorch_refuses_to_compile_autograd(digits):
 @pytest.mark.parametrize("update", ["accumulators", "owner", "atomic"])
 @pytest.mark.parametrize("error", ["reduction", "atomic"])
 def test_every_way_to_sum_over_patterns_is_right(digits, compute_reference, error, update, simd):
-    assert failures_of(sizes_of(), digits, compute_reference, "openmp", error=error, update=update, simd=simd) == []
+    assert failed_checks(sizes_of(), digits, compute_reference, "openmp", error=error, update=update, simd=simd) == []
 
 
 @pytest.mark.parametrize("block", [1, 17, 130, 4096])
 def test_blocks_of_any_size_are_right_in_blas(digits, compute_reference, block):
-    assert failures_of(sizes_of(), digits, compute_reference, "blas", block=block) == []
+    assert failed_checks(sizes_of(), digits, compute_reference, "blas", block=block) == []
 
 
 def test_no_size_or_tuning_has_the_name_of_a_column_of_the_curve():
@@ -256,9 +259,10 @@ def test_every_epoch_visits_the_patterns_in_another_order_and_none_that_are_held
     orders = [reference.ranpat(sizes, epoch) for epoch in range(2)]
     assert sorted(orders[0]) == sorted(orders[1])
     assert not np.array_equal(*orders)
-    assert len(set(orders[0])) == 130
-    assert not set(reference.positions(sizes)[130:]) & set(orders[0])
-    assert set(range(130)) != set(orders[0])
+    count = sizes["images"]
+    assert len(set(orders[0])) == count
+    assert not set(reference.positions(sizes)[count:]) & set(orders[0]), "patterns that are held out"
+    assert set(range(count)) != set(orders[0]), "the first images of the file"
 
 
 def faulty_epoch(fault):
@@ -266,7 +270,9 @@ def faulty_epoch(fault):
 
     def run(problem, sizes):
         count = len(reference.widths(sizes)) - 1
-        weights, steps = ([getattr(problem, f"{name}{layer}") for layer in range(1, count + 1)] for name in ("w", "dw"))
+        weights, changes = (
+            [getattr(problem, f"{name}{layer}") for layer in range(1, count + 1)] for name in ("w", "dw")
+        )
         rows = np.arange(len(problem.ranpat)) if fault == "ranpat ignored" else problem.ranpat
         images, targets = (array[rows].astype(np.float64) for array in (problem.images, problem.targets))
         float64_weights = [w.astype(np.float64) for w in weights]
@@ -275,14 +281,14 @@ def faulty_epoch(fault):
             for derivatives in gradient:
                 derivatives[0] = 0
         altered = sizes | ({"momentum": 0.0} if fault == "momentum dropped" else {})
-        new_weights, changes = reference.update(
-            altered, float64_weights, [dw.astype(np.float64) for dw in steps], gradient
+        new_weights, new_changes = reference.update(
+            altered, float64_weights, [dw.astype(np.float64) for dw in changes], gradient
         )
-        for new_w, new_dw, w, dw in zip(new_weights, changes, weights, steps, strict=True):
+        for new_w, new_dw, w, dw in zip(new_weights, new_changes, weights, changes, strict=True):
             w[...] = new_w + new_dw if fault == "update applied twice" else new_w
             dw[...] = new_dw
         if fault == "float32 as float64":
-            for array in (*weights, *steps):
+            for array in (*weights, *changes):
                 array[...] = array.astype(np.float32)
         if fault == "error after the update":
             error = reference.gradients([w.astype(np.float64) for w in weights], images, targets)[0]
@@ -291,6 +297,7 @@ def faulty_epoch(fault):
     return run
 
 
+# {fault: the checks that must notice it}; None is a correct epoch.
 FAULTS = {
     None: set(),
     "ranpat ignored": {"dw1", "w1"},
@@ -310,7 +317,9 @@ FAULTS = {
 def test_a_fault_is_detected(digits, compute_reference, fault, dtype, images):
     sizes = sizes_of(images=images, rate=1 / images, dtype=dtype)
     problem = problem_of(sizes)
-    failed = failures(sizes, digits, compute_reference, lambda: faulty_epoch(fault)(problem, sizes), problem)
+    failed = failed_checks_of_run(
+        sizes, digits, compute_reference, lambda: faulty_epoch(fault)(problem, sizes), problem
+    )
     assert FAULTS[fault] <= set(failed)
     assert bool(failed) == bool(fault)
 

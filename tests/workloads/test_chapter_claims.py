@@ -6,12 +6,14 @@ import chapter
 from ladder.report import verdict_table
 from made_up import chapters as made_chapters
 
-FORMS, BATCH = ("nn", "tn", "nt"), 1.5196e9 / 50e9 / 3.8  # BATCH: seconds of a batch of `mlp`
+FORMS = ("nn", "tn", "nt")
+BATCH = 1.5196e9 / 50e9 / 3.8  # seconds of a batch of `mlp`: FLOPs, over the rate of a thread and the speed-up on 12
 # Factors by which made-up rates of elementary kernels rise from n = 64 to 256, and that of `init` from 256 to 512.
 RATE_RATIOS = {"vecsum": 4 * (2e6 + 4 * 64) / (2e6 + 4 * 256), "init": 4 * (2e6 + 4 * 256**2) / (2e6 + 4 * 512**2)}
 RATE_RATIOS["matrices"] = (2 * 256**2 + 256 * 85) / (2 * 64**2 + 64 * 9) * (2e6 + 4 * 64**2) / (2e6 + 4 * 256**2)
 SERIAL_SECONDS = 2 / 2**0.25  # seconds of the loops of back-propagation on one thread; on four, 0.3
-# By the rules of the made-up times, at the sizes of the claims; on 24 threads, 4 ranks and 4 GPUs at most.
+# {chapter: {verdict: {claim: its ratio}}}, by the rules in `made_up/chapters.py` at the sizes of the claims; on 24
+# threads, 4 ranks and 4 GPUs at most.
 EXPECTED = {
     # A batch takes 8.0 ms with OpenBLAS on 12 threads, and its copies 7.7 ms.
     "mlp": {
@@ -77,7 +79,7 @@ EXPECTED = {
         | {f"gpus/{n}": (0.7 + n * 50e-6) / (1.3 + n * 25e-6) for n in (2224, 2512, 4856, 5248)},
     },
 }
-# What the causes of these verdicts begin with: other forms, the factors of a gain, larger batches.
+# {chapter: {claim: how the cause of its verdict begins}}: times in other forms, the factors of a gain, larger batches.
 CAUSES = {
     "backprop": {"tuned": "loops, flags: 28 x, tiles: 5.7 x", "technique/fusion": "with the flags: 0.64 x"}
     | {"loop-order/block": "unoptimised: 3.1 x (as claimed)", "share": "unoptimised: 6.7 x (as claimed)"}
@@ -116,6 +118,7 @@ OTHER_VERDICTS = [
     ("dcgan", "home/float16", "the opposite", "home", 3.0),
     ("mlp", "close", "the opposite", "cuda_copies", 3.0),
 ]
+# (workload, a variant without which its claims can't be tested).
 LOST_VARIANTS = [("backprop", "tuned"), ("backprop", "cuda_kernels"), ("descent", "cuda_symmetric")]
 LOST_VARIANTS += [("gemv", "openmp_bound"), ("mlp", "cuda_columns"), ("dcgan", "mpi_home")]
 

@@ -144,11 +144,11 @@ def test_rows_of_tables_are_those_of_the_times(workload, name):
 
 
 IMAGE_BYTES, MATRIX_BYTES = 60000 * 784 * 4, 512 * 512 * 4
-WEIGHT_SECONDS = 3 * 60000 * 45846 * 4 / 1e11  # of three passes over the weights per image, in the L2 cache
+WEIGHT_SECONDS = 3 * 60000 * 45846 * 4 / 1e11  # of three passes over the 45846 weights per image, in the L2 cache
 BATCH = {"workload": "mlp", "product": "cublas", "flops": 1e12, "images": 1000, "batch": 1, "layers": "784-300-10"}
 # {chapter: [its rows' default columns, (further columns of a row, the seconds that the model predicts), ...]}, from a
 # bandwidth of 25 GB/s on a thread, 100 GB/s on four, 4 TB/s on a GPU and 50 GB/s to it, products at 1e11 and
-# multiply-adds at 6e13 FLOP/s.
+# multiply-adds at 6e13 FLOP/s; a core's L2 cache is assumed to have 100 GB/s.
 PREDICTED = {
     "gemv": [
         {"ranks": 4, "threads": math.nan, "device": "mpi_cuda", "mode": "ship"},
@@ -161,20 +161,24 @@ PREDICTED = {
     ],
     "mlp": [
         {"workload": "gemm", "device": "cuda", "flops": 1e9, "dtype": "float64", "precision": "float64"},
-        ({"device": "host", "threads_found": 2, "variant": "openmp"}, 0.64),
-        ({"device": "host", "threads_found": 2, "variant": "interchanged"}, 0.02),
-        ({"variant": "cuda_shared"}, 8e9 / 6e13),
+        # Plain loops take 64 times as long as a library. `interchanged` reads 8 bytes per multiply-add, from the L2
+        # caches of two cores. Operands in memory slow a multiply-add down by 8.
+        ({"device": "host", "threads_found": 2, "variant": "openmp"}, 64 * 1e9 / 1e11),
+        ({"device": "host", "threads_found": 2, "variant": "interchanged"}, 8 * 0.5e9 / 2 / 1e11),
+        ({"variant": "cuda_shared"}, 8 * 1e9 / 6e13),
         ({"variant": "cuda_tiled"}, 1e9 / 6e13),
-        (BATCH | {"variant": "cuda"}, 0.01 + 8 * assumptions.GRAPH_NODE),
+        (BATCH | {"variant": "cuda"}, 1e12 / 1000 / 1e11 + 8 * assumptions.GRAPH_NODE),  # a batch has 8 kernels
     ],
     "backprop": [
         {"layers": "784-56-28-10", "images": 60000, "dtype": "float32", "precision": "float32", "flops": 2e9}
         | {"device": "host", "threads_found": 1, "flags": "O2"},
+        # In half of the FLOPs every multiply-add reads two cache lines; the others are scalar, 16 times slower.
         ({"variant": "before"}, 0.5e9 * 128 / 25e9 + 16 * 1e9 / 1e11),
         ({"variant": "fusion"}, 16 * 2e9 / 1e11),
         ({"variant": "fusion", "flags": "all"}, WEIGHT_SECONDS),
         ({"variant": "openmp", "threads_found": 4}, WEIGHT_SECONDS / 4),
         ({"variant": "tuned"}, 2e9 / 1e11 + IMAGE_BYTES / 25e9),
+        # Two passes over the images, and six over the 56 + 28 + 10 activations or deltas.
         ({"device": "cuda", "variant": "cuda"}, 2e9 / 1e11 + (2 * IMAGE_BYTES + 6 * 60000 * 94 * 4) / 4e12),
         ({"device": "cuda", "variant": "cuda_kernels"}, 8 * 2e9 / 6e13),
     ],

@@ -22,8 +22,9 @@ FORMS = ("nn", "tn", "nt")
 SIDES = (1, 17, 65)
 HANDLE, STREAM = 4096, 77  # made-up values of the pointers to cuBLASLt's handle and to the stream
 INVALID, NOT_SUPPORTED = 7, 15  # statuses of cuBLAS
+LAST_WORD = 7  # of an algorithm, eight opaque words; the stand-in writes the algorithm's number there
 CTYPES = {0: ctypes.c_float, 1: ctypes.c_double}  # of CUDA_R_32F and CUDA_R_64F
-# {attribute: (name, type)} of the descriptors that have attributes.
+# Of the descriptors that have attributes: {number of an attribute in cublasLt.h: (name, type)}.
 ATTRIBUTES = {
     "MatmulDesc": {3: ("transposed a", ctypes.c_int32), 4: ("transposed b", ctypes.c_int32)},
     "MatmulPreference": {1: ("workspace", ctypes.c_uint64)}
@@ -93,7 +94,7 @@ class Library:
         self.preference = self.descriptor_of("MatmulPreference", preference).attributes
         proposals = [*self.states.items()][: max_count.value]
         for result, (algorithm, state) in zip(results, proposals, strict=False):
-            result.algorithm[7], result.state = algorithm, state
+            result.algorithm[LAST_WORD], result.state = algorithm, state
         count._obj.value = len(proposals)
         return 0
 
@@ -107,7 +108,7 @@ class Library:
         kind, transposed = self.shapes(operation, layouts)
         for pointer, name in zip((a, b, c, d), "abcd", strict=True):
             assert pointer.value % self.preference[f"alignment {name}"] == 0
-        number = ctypes.cast(algorithm, ctypes.POINTER(ctypes.c_uint64))[7]
+        number = ctypes.cast(algorithm, ctypes.POINTER(ctypes.c_uint64))[LAST_WORD]
         self.calls.append(number)
         if number in self.refused:
             return NOT_SUPPORTED
@@ -124,8 +125,8 @@ class Library:
         return np.ctypeslib.as_array(elements).reshape(columns, leading)[:, :rows].T
 
 
-def aligned(shape, dtype):
-    """An array whose address is a multiple of 256 bytes, as CuPy's are."""
+def empty_aligned(shape, dtype):
+    """An array whose address is a multiple of 256 bytes, as CuPy's are; its bytes are 255, so its numbers NaN."""
     size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
     buffer = np.full(size + cublas_lt.MAX_ALIGNMENT, 255, np.uint8).view(call_log.Array)
     start = -buffer.data.ptr % cublas_lt.MAX_ALIGNMENT
@@ -149,7 +150,7 @@ def replace_library(monkeypatch):
         monkeypatch.setattr(cublas_lt, "library", lambda: library)
         monkeypatch.setattr(cublas_lt, "handle_on", lambda gpu: ctypes.c_void_p(HANDLE))
         monkeypatch.setattr(clock, "stopwatch", stopwatch)
-        monkeypatch.setattr(cuda, "empty", aligned)
+        monkeypatch.setattr(cuda, "empty", empty_aligned)
         return library
 
     return replace
@@ -158,7 +159,7 @@ def replace_library(monkeypatch):
 def problem_of(round=0, **sizes):
     """A problem on aligned arrays, with filled inputs and outputs of NaN."""
     case = kernel_cases.case("gemm", "cublas_lt", {}, **sizes)
-    problem = worker.make_problem(gemm, case, SimpleNamespace(empty=aligned, is_first=lambda: True))
+    problem = worker.make_problem(gemm, case, SimpleNamespace(empty=empty_aligned, is_first=lambda: True))
     gemm.fill(problem.inputs, problem.sizes, round, None)
     validation.poison(problem.outputs)
     return problem
@@ -183,17 +184,17 @@ def test_products_are_right_at_odd_shapes_and_inputs_stay(replace_library, form,
             run()
             assert is_right(problem, round, dtype), (m, n, k, round)
             assert all(np.array_equal(array, before[name]) for name, array in problem.inputs.items())
-        assert library.preference["workspace"] == 32 * 2**20
+        assert library.preference["workspace"] == 32 * 2**20  # bytes that the variant offers to cuBLASLt
 
 
 @pytest.mark.parametrize(("c_is", "times_added"), [("missing", 0), ("another", 1), ("the result", 1)])
 def test_an_addend_may_be_missing_or_the_result(replace_library, c_is, times_added):
     replace_library(Library({1: 0}))
-    a, b, d = (aligned(shape, "float32") for shape in ((17, 5), (5, 3), (17, 3)))
-    other = aligned((17, 3), "float32")
+    a, b, d = (empty_aligned(shape, "float32") for shape in ((17, 5), (5, 3), (17, 3)))
+    other = empty_aligned((17, 3), "float32")
     a[...], b[...], d[...], other[...] = 1, 2, 100, 100
     c = {"missing": None, "another": other, "the result": d}[c_is]
-    (run,) = cublas_lt.products(b, a, c, d, (False, False), "default", aligned((1024,), "uint8"), 10)
+    (run,) = cublas_lt.products(b, a, c, d, (False, False), "default", empty_aligned((1024,), "uint8"), 10)
     run()
     assert np.array_equal(d, np.full((17, 3), 10 + 100 * times_added))
     assert np.array_equal(other, np.full((17, 3), 100))
@@ -201,27 +202,29 @@ def test_an_addend_may_be_missing_or_the_result(replace_library, c_is, times_add
 
 def test_alignments_are_those_of_the_arrays(replace_library):
     library = replace_library(Library({1: 0}))
-    arrays = [aligned((9,), "float32")[start:][:6].reshape(2, 3) for start in (1, 2)]
-    square, result = aligned((3, 3), "float32"), aligned((2, 3), "float32")
-    cublas_lt.products(square, arrays[0], arrays[1], result, (False, False), "default", aligned((8,), "uint8"), 10)
+    arrays = [empty_aligned((9,), "float32")[start:][:6].reshape(2, 3) for start in (1, 2)]
+    square, result = empty_aligned((3, 3), "float32"), empty_aligned((2, 3), "float32")
+    cublas_lt.products(
+        square, arrays[0], arrays[1], result, (False, False), "default", empty_aligned((8,), "uint8"), 10
+    )
     assert {name: library.preference[f"alignment {name}"] for name in "abcd"} == {"a": 256, "b": 4, "c": 8, "d": 256}
 
 
 @pytest.mark.parametrize(
-    ("dtype", "arithmetic", "expected"),
+    ("dtype", "arithmetic", "compute_type", "scale_type"),
     [
-        ("float64", "default", [70, 1]),
-        ("float64", "tf32", [70, 1]),
-        ("float32", "default", [68, 0]),
-        ("float32", "tf32", [77, 0]),
+        ("float64", "default", 70, 1),  # CUBLAS_COMPUTE_64F and CUDA_R_64F
+        ("float64", "tf32", 70, 1),
+        ("float32", "default", 68, 0),  # CUBLAS_COMPUTE_32F and CUDA_R_32F
+        ("float32", "tf32", 77, 0),  # CUBLAS_COMPUTE_32F_FAST_TF32
     ],
 )
-def test_the_arithmetic_is_that_of_the_tuning(replace_library, dtype, arithmetic, expected):
+def test_the_arithmetic_is_that_of_the_tuning(replace_library, dtype, arithmetic, compute_type, scale_type):
     library = replace_library(Library({1: 0}))
     run = variant.setup(problem_of(m=3, n=2, k=5, dtype=dtype), math=arithmetic)
     operations = [descriptor for descriptor in library.descriptors.values() if descriptor.kind == "MatmulDesc"]
-    assert [operation.arguments for operation in operations] == [expected]
-    del run
+    assert [operation.arguments for operation in operations] == [[compute_type, scale_type]]
+    del run  # which has kept the descriptors until here
 
 
 def test_the_lowest_median_decides_and_what_fails_is_skipped(replace_library):

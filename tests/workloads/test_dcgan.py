@@ -26,7 +26,7 @@ from ladder.workloads.dcgan import host as on_host
 HOST = devices.load("host")
 pytestmark = pytest.mark.xdist_group("tconv")  # so its functions are compiled once
 IMAGES = (1, 2, 17, 101)
-# Tunings by name; 2 + 2 are the numbers of first and last layers.
+# {name: tuning}. "2 + 2": two layers by the variant `first`, and two by `last`.
 HOST_TUNINGS = {
     "one image at a time": {"batch": 1},
     "partial last batch": {"batch": 16, "epilogue": "separate"},
@@ -45,7 +45,7 @@ def sizes_of(images, channels=8, **others):
 def problem_of(sizes, round=0):
     """A problem whose inputs are those of a round, and whose outputs are NaN."""
     problem = make_problem(dcgan, Case("dcgan", "host", sizes, {}), HOST)
-    dcgan.fill(problem.inputs, sizes, 0, None)
+    dcgan.fill(problem.inputs, sizes, 0, None)  # only the first round writes the network
     dcgan.fill(problem.inputs, sizes, round, None)
     validation.poison(problem.outputs)
     return problem
@@ -106,7 +106,8 @@ def test_operations_are_those_that_the_earlier_study_counts():
 
 
 @pytest.mark.parametrize("channels", [8, pytest.param(64, marks=pytest.mark.slow)])
-def test_random_networks_hide_nothing(channels):
+def test_random_networks_hide_no_mistake(channels):
+    """No parameter is so near 0 or another one that pictures without it, or with the other one, would pass."""
     arrays = layout.arrays(network.random_network(channels, 1), channels)
     for index in range(4):
         beta, gamma, mean, variance = (arrays[f"bn{index}_{name}"] for name in ("beta", "gamma", "mean", "variance"))
@@ -117,15 +118,11 @@ def test_random_networks_hide_nothing(channels):
         assert np.abs(beta[:, None] - gamma).min() > 0.5
     pictures = compute_reference(channels)["pictures"]
     assert 0.2 < np.median(np.abs(np.arctanh(pictures))) < 0.8
-    assert (
-        np.abs(pictures[:, None, :, :, 0] - pictures[None, :, :, :, 0])
-        .max(axis=(2, 3))[~np.eye(network.POOL, dtype=bool)]
-        .min()
-        > 0.1
-    ), "two latents have the same picture"
+    differences = np.abs(pictures[:, None, :, :, 0] - pictures[None, :, :, :, 0]).max(axis=(2, 3))
+    assert differences[~np.eye(network.POOL, dtype=bool)].min() > 0.1, "two latents have the same picture"
 
 
-def test_channels_halve_three_times():
+def test_channels_that_do_not_halve_three_times_are_refused():
     with pytest.raises(LadderError, match="multiple of 8"):
         sizes_of(1, 12)
 
@@ -241,7 +238,7 @@ def test_wrong_pictures_are_detected(fault, output):
 
 
 def test_every_chunk_of_pictures_is_checked(monkeypatch):
-    monkeypatch.setattr(dcgan, "CHUNK", 5)
+    monkeypatch.setattr(dcgan, "CHUNK", 5)  # images that are checked at once
     problem = problem_of(sizes_of(17))
     run(problem)
     assert not has_failed(problem)
@@ -343,11 +340,12 @@ def test_the_projection_on_tensor_cores_is_right_in_emulation(monkeypatch, math,
     latents, weights, bias = (
         standard_normal(shape, np.float32) for shape in ((200, layout.LATENT), (layout.LATENT, 128), 128)
     )
-    out = np.full((images + 1, 4, 4, 8), 7, dtype)
+    out = np.full((images + 1, 4, 4, 8), 7, dtype)  # the last image must keep its sevens
     gpu.Operations(8, images, math, "cublas").project(latents[:images], weights, bias, out[:images], "relu")
     product = round_to_tf32(latents[:images]).astype(np.float64) @ round_to_tf32(weights)
     values = out if math == "tf32" else (out.astype(np.uint32) << 16).view(np.float32)
     error = np.abs(values[:images].reshape(images, -1) - np.maximum(product + bias, 0))
+    # A result of bfloat16 has 8 bits, so that its rounding between 32 and 64 is up to 0.125.
     assert error.max() < {"tf32": 0.005, "bfloat16": 0.15}[math]
     assert (out[images] == 7).all()
 
@@ -375,7 +373,11 @@ def test_the_last_layer_writes_uint8_if_its_variant_can(monkeypatch, last, math,
         allocated.append((shape, np.dtype(dtype)))
         return HOST.empty(shape, dtype)
 
-    stand_ins = {"kernel": lambda *arguments, **constants: print, "empty": empty, "multiprocessors": lambda: 1}
+    stand_ins = {
+        "kernel": lambda *arguments, **constants: lambda *launch: None,
+        "empty": empty,
+        "multiprocessors": lambda: 1,
+    }
     for name, stand_in in stand_ins.items():
         monkeypatch.setattr(cuda, name, stand_in)
     monkeypatch.setattr(dependent_launch, "launcher", lambda kernel: kernel)

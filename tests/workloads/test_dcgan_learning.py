@@ -55,7 +55,7 @@ def test_the_exported_network_is_the_generator(learning):
         expected = generator.double()(torch.from_numpy(latents).double()).permute(0, 2, 3, 1).numpy()
     arrays = layout.arrays(values.astype(np.float64), CHANNELS)
     pictures = exact.generate(arrays, latents.astype(np.float64), exact.ExactArithmetic())
-    assert np.abs(pictures).max() > 0.3
+    assert np.abs(pictures).max() > 0.3, "grey pictures would show no mistake"
     assert np.abs(pictures - expected).max() < 1e-12
     assert not (values.view(np.uint32) & 0x1FFF).any(), "more than 11 significant bits"
 
@@ -192,10 +192,11 @@ def test_the_sheet_has_all_pictures_of_the_pool_in_order(tmp_path):
     weights = network.random_network(8, 1)
     gallery.write(tmp_path / "pictures.png", weights, 8)
     sheet = imread(tmp_path / "pictures.png")[..., :3] * 255
-    assert sheet.shape == (256, 1024, 3)
+    assert sheet.shape == (4 * 64, 16 * 64, 3)  # 4 rows of 16 pictures
     expected = exact.generate(
         layout.arrays(weights.astype(np.float64), 8), network.latents(1).astype(np.float64), exact.ExactArithmetic()
     )
     for row, column in [(0, 0), (1, 0), (0, 1), (3, 15)]:
         tile = sheet[64 * row : 64 * row + 64, 64 * column : 64 * column + 64]
+        # Truncated to integers: between the value and one below.
         assert np.abs(tile - ((expected[16 * row + column] + 1) / 2 * 255 - 0.5)).max() < 0.51

@@ -121,7 +121,7 @@ def test_a_rank_of_the_same_node_uses_the_first_ranks_array(monkeypatch, locked_
     array = MPI_CUDA.empty((3, 5), "float32")
     become_second(monkeypatch, array)
     other = MPI_CUDA.map_shared(None)
-    assert locked_arrays == [60, 60]
+    assert locked_arrays == [60, 60]  # both ranks lock the pages of 15 numbers of 4 bytes
     assert (other.shape, other.dtype) == ((3, 5), np.float32)
     other[...] = np.arange(15).reshape(3, 5)
     np.testing.assert_array_equal(array, other)
@@ -136,6 +136,7 @@ def test_a_rank_of_another_node_does_not_share_the_array(monkeypatch, locked_arr
 
 def test_memory_that_cannot_be_mapped_is_an_error(monkeypatch, locked_arrays):
     array, other = MPI_CUDA.empty((3, 5), "float32"), MPI_CUDA.empty((3, 5), "float32")
+    # A process number beyond the largest one, a file that isn't open, and the file of another array.
     for wrong in ({"process": 2**22 + 1}, {"file": 10**6}, {"file": other.base.file}):
         become_second(monkeypatch, array, **wrong)
         with pytest.raises(LadderError, match=r"Rank 1 can't map the memory of the first rank, .* one container"):
@@ -158,7 +159,7 @@ def test_an_array_without_elements_has_no_pages_to_lock(locked_arrays):
     assert locked_arrays == []
 
 
-def test_cases_need_a_gpu_for_every_rank():
+def test_cases_need_a_launcher_a_gpu_for_every_rank_and_a_split_of_the_four_layers():
     assert traits.gpus(case_of(2)) == 2
     one_gpu = Target("here", cores=4, gpus=1, launcher="mpiexec")
     no_launcher = Target("here", cores=4, gpus=2)

@@ -21,6 +21,7 @@ LATENT_WIDTH = 3
 
 @pytest.fixture
 def gpus(monkeypatch):
+    """Simulated GPUs, with a generator whose picture of a latent is twice the latent."""
     gpus = SimulatedGpus()
 
     def copy(target, values, stream):
@@ -115,6 +116,7 @@ def test_a_timed_run_records_no_times_even_after_a_trace(gpus):
         assert len(gpus.timed_events) > before
 
 
+# A record holds 400 rows. A batch has one of its kernels, one of its copy and, if staged, one of the host's copy.
 @pytest.mark.parametrize(("memory", "max_batches"), [("pinned", 200), ("staged", 133)])
 def test_a_run_of_more_batches_than_a_record_holds_has_no_trace(gpus, memory, max_batches):
     steps = home.setup(problem_of(max_batches), memory=memory, batch=1)
@@ -131,7 +133,7 @@ def test_on_one_gpu_each_step_follows_the_previous_one(gpus):
         ("card", "layer 1", 4.0, 5.0),
     ]
     chain_steps(steps.run)()
-    assert cuda_variant.setup(problem_of(201), batch=1).trace is None
+    assert cuda_variant.setup(problem_of(201), batch=1).trace is None, "a record can't hold 402 rows"
 
 
 @pytest.mark.gpu

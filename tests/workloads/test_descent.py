@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("descent")  # one worker, so that Numba com
 N_VALUES = (1, 2, 17, 65, 512, 1000)
 DTYPES = ("float64", "float32")
 ALGORITHMS = descent.SIZES["algorithm"]
-ITERATIVE = ALGORITHMS[:3]
+ITERATIVE = ALGORITHMS[:3]  # without `direct`
 # Sizes of a solve besides n: with a tolerance and without, for both right-hand sides, with scaled rows and without.
 SOLVES = (
     {"kappa": 10.0, "iterations": 80, "tolerance": 1e-2, "start": "worst"},
@@ -139,7 +139,7 @@ def test_a_recomputed_residual_is_right(variant, recompute):
 
 @pytest.mark.parametrize("variant", ["openmp", "blas"])
 def test_an_updated_residual_falls_below_the_true_one(variant):
-    ratios = []
+    ratios = []  # of the residual in the history to the true one
     for recompute in (0, 10):
         problem = problem_of(n=65, iterations=200, dtype="float32")
         workloads.load_variant("descent", variant).setup(problem, threads=2, recompute=recompute)()
@@ -207,6 +207,7 @@ def test_the_system_has_its_documented_properties(monkeypatch, n, scaling):
     for dtype, round in itertools.product(DTYPES, (0, 1)):
         problem = problem_of(round, n=n, kappa=50.0, start="random", scaling=scaling, dtype=dtype)
         equations, matrix = system.from_sizes(problem.sizes, round), problem.matrix.astype(float)
+        # A circulant of c, permuted by p and scaled by d.
         expected = equations.d[:, None] * equations.d * equations.c[(equations.p[:, None] - equations.p) % n]
         np.testing.assert_array_equal(matrix, expected)
         np.testing.assert_array_equal(matrix, matrix.T)
@@ -266,11 +267,12 @@ def test_too_few_iterations_for_a_tolerance_are_refused():
 
 
 def test_the_cost_counts_the_steps_of_the_solve():
+    """A step takes 2 n^2 FLOPs, and reads half of A, n (n + 1) / 2 elements, unless these can stay on the chip."""
     sizes = sizes_of(n=10, dtype="float32")
     assert vars(descent.cost(sizes, {"steps": 7})) == {"flops": 1400, "bytes": 220, "precision": "float32"}
     assert descent.cost(sizes | {"algorithm": "direct"}, {"steps": 0}).flops == pytest.approx(1000 / 3)
     large = sizes_of(n=40_000, dtype="float32")
-    half_bytes = 2 * 40_000 * 40_001
+    half_bytes = 2 * 40_000 * 40_001  # beyond any chip, so that every step reads it
     assert [descent.cost(large, {"steps": steps}).bytes for steps in (0, 1, 7)] == [
         half_bytes,
         half_bytes,
@@ -342,7 +344,7 @@ def solve_by_another_algorithm(problem):
     solve_in_numpy(problem, algorithm="steepest" if problem.sizes["algorithm"] == "cg" else "cg")
 
 
-def solve_with_gap(problem):
+def solve_with_wrong_x(problem):
     """x is wrong, and the history is not."""
     solve_in_numpy(problem)
     problem.x[...] *= 1 + 1e-2
@@ -387,7 +389,7 @@ WRONG_SOLUTIONS = [
     stop_one_step_late,
     report_early_stop_as_solved,
     solve_by_another_algorithm,
-    solve_with_gap,
+    solve_with_wrong_x,
     write_zeros,
     write_nothing,
     write_nan,

@@ -38,7 +38,7 @@ def problem_of(kernel, n, dtype, device=HOST, round=0):
     return problem
 
 
-def result(problem, arithmetic=np.float64, inputs=None):
+def correct_outputs(problem, arithmetic=np.float64, inputs=None):
     """The correct results {output: array} by arithmetic in a dtype, of `inputs` or, by default, of the problem's."""
     kernel, dtype = problem.sizes["kernel"], problem.out.dtype
     inputs = inputs or problem.inputs
@@ -63,8 +63,8 @@ def result(problem, arithmetic=np.float64, inputs=None):
     return {"out": out}
 
 
-def write(problem, results):
-    for name, array in results.items():
+def write(problem, outputs):
+    for name, array in outputs.items():
         problem.outputs[name][...] = array
 
 
@@ -82,7 +82,7 @@ def test_every_wrong_element_is_noticed(kernel, dtype):
     for n in (1, 2, 17, 65, 600):  # 600 rows are checked in parts
         problem = problem_of(kernel, n, dtype)
         assert not is_right(problem)
-        write(problem, result(problem))
+        write(problem, correct_outputs(problem))
         assert is_right(problem), n
         for array in problem.outputs.values():
             elements = array.reshape(-1)
@@ -128,7 +128,7 @@ def test_wrong_operands_are_noticed(fault, kernel, dtype):
         problem = problem_of(kernel, n, dtype)
         inputs = {name: array.copy() for name, array in problem.inputs.items()}
         fault(inputs)
-        write(problem, result(problem, inputs=inputs))
+        write(problem, correct_outputs(problem, inputs=inputs))
         assert not is_right(problem), n
 
 
@@ -137,9 +137,9 @@ def test_wrong_operands_are_noticed(fault, kernel, dtype):
 def test_stale_and_low_precision_results_are_noticed(kernel, dtype):
     for n in (2, 17, 65):
         problem = problem_of(kernel, n, dtype)
-        write(problem, result(problem_of(kernel, n, dtype, round=1)))
+        write(problem, correct_outputs(problem_of(kernel, n, dtype, round=1)))
         assert not is_right(problem), n
-        write(problem, result(problem, LOWER_DTYPE[dtype]))
+        write(problem, correct_outputs(problem, LOWER_DTYPE[dtype]))
         # What `hash` writes is exact in float32, but not in float16.
         assert is_right(problem) is (kernel == "hash" and dtype == "float64"), n
 
@@ -155,13 +155,14 @@ def test_elements_of_hash_are_uniform_and_uncorrelated():
     assert np.array_equal(values, values.astype(np.float32))
     assert -1 <= values.min() < values.max() < 1
     counts = np.histogram(values, 10, (-1, 1))[0]
+    # Bounds of six standard deviations: sqrt(0.1 x 0.9 / 100 000), and 1 / sqrt(100 000).
     assert (abs(counts - 10_000) < 600).all()
     assert abs(np.corrcoef(values[:-1], values[1:])[0, 1]) < 0.02
     np.testing.assert_array_equal(values[70:90], descent_kernel.hashed_elements(70, 20, np.uint32(1)))
 
 
 @pytest.mark.parametrize(
-    ("kernel", "flops", "elements"),
+    ("kernel", "flops", "elements"),  # for n = 10; elements that are read or written
     [
         ("init", 0, 100),
         ("hash", 0, 110),
@@ -192,7 +193,7 @@ def test_passes_end_with_one_sum_and_cover_all_elements(load):
     assert passes.pass_lengths(load**2, load) == [load, 1]
 
 
-def test_a_load_is_the_earlier_studys():
+def test_a_thread_sums_as_many_elements_as_in_the_earlier_study():
     loads = {16: 4, 64: 8, 144: 12, 256: 4, 512: 8}
     assert {n: passes.study_load(n) for n in loads} == loads
     assert {passes.study_load(n) for n in (17, 32, 65, 1000)} == {4}  # no power of a load
@@ -211,7 +212,7 @@ def test_the_earlier_study_counted_the_elements_written():
 
 
 def launch_on_host(device, kernel, n, dtype, variant, **tuning):
-    """A problem after its launch on an emulated GPU, and whether nothing beyond an array was written."""
+    """A problem after a kernel's launch on an emulated GPU, and whether nothing beyond an array was written."""
     problem = problem_of(kernel, n, dtype, device, round=1)
     workloads.load_variant("descent_kernel", variant).setup(problem, **tuning)()
     return problem, all(np.isnan(guard).all() or guard.dtype.kind == "u" for guard in device.guards)
@@ -266,6 +267,7 @@ def test_a_launch_of_the_earlier_study_has_its_grid_and_block(monkeypatch):
 @pytest.mark.parametrize(
     ("kernel", "n", "tuning", "words"),
     [
+        # n * n / 4 threads, for loads of 4 elements, and n * n threads; both in blocks of 32.
         ("reduction", 1000, {"block": 32, "launch": "study"}, "reduction has 7813 blocks. .* 1024 at most: lower n"),
         ("vecsum", 182, {"block": 32, "launch": "study"}, "vecsum has 1036 blocks. With launch=study .* 1024 at most"),
         ("dot", 64, {"launch": "study"}, "launch=study .* is only for init, product, reduction, transpose, scale"),

@@ -38,7 +38,8 @@ TILINGS = [
     ("cuda_mma", "float32", {"bm": 64, "bn": 64, "bk": 32, "wm": 64, "wn": 32, "stages": 2, "splitk": 2}),
 ]
 COLUMNS, TILED, MMA, FLOAT32_MMA = 2, 4, 6, 8  # indices of TILINGS
-# Only the exhaustive tests run kernels without asynchronous copies and further tilings of a source.
+# Indices of the TILINGS that only the exhaustive tests run: kernels without asynchronous copies, and further tilings of
+# a source.
 EXHAUSTIVE = (0, 1, 3, 5, 6, 7)
 
 
@@ -58,7 +59,7 @@ class Emulation:
         self.geometry = workloads.load_variant("gemm", variant).geometry
         macros = binaries.macros(binaries.slug("gemm", variant, dtype, tiling))
         macros |= emulator.source_macro(folder, "gemm", variant, (changes or {}).items())
-        macros |= {"DYNAMIC": self.launch(1, 1)[2]}
+        macros |= {"DYNAMIC_BYTES": self.launch(1, 1)[2]}
         emulator.compile_program(emulator.EMULATION_SOURCES / "gemm.cpp", self.program, macros, *SANITIZERS)
 
     def launch(self, m, n):
@@ -85,8 +86,8 @@ class Emulation:
             output = output[m * n * self.dtype.itemsize :]
         return results, process.stderr.decode() if process.returncode else ""
 
-    def faults(self, cases):
-        """The cases, [(form, m, n, k, addend, shifted operands)], with wrong results; then the first without one."""
+    def wrong_cases(self, cases):
+        """Of cases (form, m, n, k, addend, shifted operands), those with a wrong result, then the first without one."""
         tasks, expected = [], []
         for form, m, n, k, addend, shifted in cases:
             generator = np.random.default_rng(m * n + k)
@@ -130,9 +131,10 @@ def emulation(request, emulations):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_products_are_right_at_every_edge(emulation, form):
-    assert emulation.faults(cases(form)) == []
+    assert emulation.wrong_cases(cases(form)) == []
 
 
+# {fault: (index in TILINGS, {text in the source: its replacement})}.
 FAULTS = {
     "a fragment's halves exchanged": (FLOAT32_MMA, {"h % 2 * 8, p + h / 2 * 4": "h / 2 * 8, p + h % 2 * 4"}),
     "a wait for too few copies": (MMA, {"wait_for_groups<STAGES - 2>": "wait_for_groups<STAGES - 1>"}),
@@ -148,11 +150,11 @@ FAULTS = {
 def test_a_fault_in_a_kernel_is_noticed(tmp_path, fault):
     index, changes = FAULTS[fault]
     emulation = Emulation(tmp_path, *TILINGS[index], changes)
-    assert any(emulation.faults(cases(form)) for form in FORMS)
+    assert any(emulation.wrong_cases(cases(form)) for form in FORMS)
 
 
 def test_operands_are_rounded_to_tf32_and_not_truncated(emulations):
-    """Integers of 12 bits, of which TF32 holds 11."""
+    """The operands are integers of 12 bits, of which TF32 holds 11."""
     emulation = emulations(FLOAT32_MMA)
     a, b = np.arange(2049, 2113).reshape(-1, 1), np.arange(4095, 4027, -1).reshape(1, -1)
     task = emulation.task("nn", a, b, np.zeros((64, 68)), "none", ())

@@ -33,7 +33,7 @@ TILINGS = (
 )
 # Smaller and larger than the tiles, with aligned rows and others.
 SHAPES = ((1, 1, 1), (1, 17, 65), (65, 17, 1), (132, 36, 68), (130, 70, 90), (129, 65, 33))
-# Clusters and split tiles; None: a cluster per tile.
+# (clusters, split tiles); None for a cluster per tile, none of them split.
 SPLITS = (None, (1, 1), (2, 1), (3, 1), (99, 1))
 KERNELS = {
     cuda_wgmma: ("gemm_nn", "gemm_nt", "add_nn", "add_nt", "pack"),
@@ -42,7 +42,7 @@ KERNELS = {
 
 
 class Array(np.ndarray):
-    """An array on the host whose address is where CuPy has it."""
+    """An array on the host that has its address in `data.ptr`, as one of CuPy."""
 
     @property
     def data(self):
@@ -134,6 +134,7 @@ def test_operands_whose_address_is_not_aligned_are_copied(multiply, index, form)
     assert is_right(multiply, index, form, (36, 40, 68), "c", shifted=1)
 
 
+# {fault: (index in TILINGS, text in the source, its replacement)}.
 FAULTS = {
     "no wait for a full buffer": (0, "shared.full[ring.index].wait(ring.phase);", ""),
     "the first part of a tile stored as another": (

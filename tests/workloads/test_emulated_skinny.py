@@ -13,10 +13,10 @@ from ladder.workloads.gemm import cuda_skinny
 pytestmark = [pytest.mark.xdist_group("emulated skinny"), emulator.needs_compiler]
 GUARD = 1024  # elements behind each array that a kernel writes
 TILING = {"short": 4, "unroll": 2}
-# In float64 a thread has other numbers of values and of groups of sums.
+# Sums are added up in three groups, not one; and in float64 a lane has two elements of the long side, not four.
 WIDE_TILING = {"short": 12, "unroll": 4}
 KERNEL_NAMES = ("gemm_across", "gemm_along", "gemm_outer", "add")
-# Form, m, n, k, and the kernels that are launched.
+# (form, m, n, k, the kernels that are launched).
 PRODUCTS = [
     ("nn", 3, 140, 150, ["gemm_across", "add"]),
     ("nn", 33, 1, 130, ["gemm_along", "add"]),
@@ -52,6 +52,7 @@ def multiply(kernels, monkeypatch):
     """A function that multiplies whole numbers by emulated kernels; returns their names, and whether all is right."""
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
     monkeypatch.setattr(cuda, "empty", lambda count, dtype: np.full(count + GUARD, np.nan, dtype)[:count])
+    # So low that blocks share even the short sums of these tests.
     monkeypatch.setattr(cuda_skinny, "MIN_TERMS", 32)
     monkeypatch.setattr(cuda_skinny, "WAVES", 8)
     stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=0))
@@ -89,7 +90,7 @@ def test_products_with_a_short_side_are_right(multiply, form, m, n, k, kernel_na
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "shape"),
+    ("old", "new", "shape"),  # a text in the source, its replacement, and a product that shows the fault
     [
         ("l < long_side && s < block.short_count", "l < long_side", ("tn", 130, 6, 17)),
         ("row + v < end && s < block.short_count", "s < block.short_count", ("nt", 65, 5, 17)),
@@ -103,7 +104,7 @@ def test_a_wrong_kernel_is_noticed(multiply, old, new, shape):
 
 
 def test_every_product_has_a_plan_within_the_limits():
-    """Grids, shared memory, and terms per block; every element of the long side belongs to a block."""
+    """Limits of grids, shared memory and terms per block; and every element of the long side belongs to a block."""
     generator = np.random.default_rng(1)
     for form in ("nn", "tn", "nt"):
         for m, n, k in (2 ** (17 * generator.random((300, 3)))).astype(int).tolist():
@@ -111,8 +112,8 @@ def test_every_product_has_a_plan_within_the_limits():
                 itemsize = np.dtype(dtype).itemsize
                 tiling = cuda_skinny.pick_tiling(tilings, m, n, k)
                 plan = cuda_skinny.plan(form, m, n, k, itemsize, 132, **tiling)
-                assert plan.shared <= 113 * 1024
-                assert all(0 < count <= 65535 for count in plan.grid[1:])
+                assert plan.shared <= 113 * 1024, "two blocks fit into a multiprocessor of an H200"
+                assert all(0 < count <= 65535 for count in plan.grid[1:]), "CUDA's limit"
                 if plan.kernel == "gemm_outer":
                     assert k <= tiling["short"]
                     continue

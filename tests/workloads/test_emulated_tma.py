@@ -23,6 +23,7 @@ pytestmark = [
 ]
 FORMS = ("nn", "tn", "nt")
 ADDENDS = ("none", "c", "out")
+ALL_OPERANDS = 0b1111  # bits of a, b, c and out
 TILINGS = (
     {"bm": 64, "bn": 64, "wm": 32, "wn": 32, "stages": 3, "blocks": 1},
     {"bm": 32, "bn": 192, "wm": 16, "wn": 96, "stages": 4, "blocks": 1},
@@ -41,7 +42,7 @@ def program(folder, index, changes=()):
     macros = binaries.macros(binaries.slug("gemm", "cuda_tma", "float64", TILINGS[index]))
     shared = cuda_tma.geometry({"m": 1, "n": 1}, **TILINGS[index])[2]
     # A barrier takes more bytes here than on a GPU.
-    macros |= emulator.source_macro(target, "gemm", "cuda_tma", changes) | {"DYNAMIC": shared + 4096}
+    macros |= emulator.source_macro(target, "gemm", "cuda_tma", changes) | {"DYNAMIC_BYTES": shared + 4096}
     emulator.compile_program(emulator.EMULATION_SOURCES / "gemm_tma.cpp", target / "main", macros, f"-I{target}")
     return target / "main"
 
@@ -64,15 +65,16 @@ def tensor_map_encoding(monkeypatch):
 
 
 def task(index, form, shape, addend, split, shifted):
-    """The program's input for a product, and the expected result."""
+    """The program's input for a product, whose operands are all `shifted` by an element or not; the expected result."""
     tiling, (m, n, k), generator = TILINGS[index], shape, np.random.default_rng(sum(shape))
     a, b, c = (generator.integers(-9, 10, sides).astype(float) for sides in ((m, k), (k, n), (m, n)))
     stored = a.T if form == "tn" else a, b.T if form == "nt" else b
-    a_maps = cuda_tma.tensor_maps(8 * shifted, stored[0].shape, form != "tn", tiling["bm"])
-    b_maps = cuda_tma.tensor_maps(8 * shifted, stored[1].shape, form == "nt", tiling["bn"])
+    address = 8 * shifted  # that of the second element isn't aligned
+    a_maps = cuda_tma.tensor_maps(address, stored[0].shape, form != "tn", tiling["bm"])
+    b_maps = cuda_tma.tensor_maps(address, stored[1].shape, form == "nt", tiling["bn"])
     tiles = -(-m // tiling["bm"]) * -(-n // tiling["bn"])
     blocks, split_tiles = (tiles, 0) if split is None else (split[0], min(tiles, split[1]))
-    numbers = [FORMS.index(form), *shape, ADDENDS.index(addend), 15 * shifted, blocks, split_tiles]
+    numbers = [FORMS.index(form), *shape, ADDENDS.index(addend), ALL_OPERANDS * shifted, blocks, split_tiles]
     numbers += [*a_maps[0], *a_maps[1], *b_maps[0], *b_maps[1], int(a_maps[2]), int(b_maps[2])]
     data = struct.pack(f"{len(numbers)}i", *numbers) + b"".join(x.tobytes() for x in (*stored, c))
     return data, a @ b + (0 if addend == "none" else c)
@@ -85,7 +87,7 @@ def cases(form):
     yield form, (66, 34, 36), "c", (3, 1), True
 
 
-def faults(main, index, form):
+def wrong_cases(main, index, form):
     """The cases whose result is wrong or missing."""
     tasks = {case: task(index, *case) for case in cases(form)}
     data = b"".join(data for data, _ in tasks.values())
@@ -102,9 +104,10 @@ def faults(main, index, form):
 @pytest.mark.parametrize("index", range(len(TILINGS)))
 @pytest.mark.parametrize("form", FORMS)
 def test_products_are_right_at_every_edge_and_split(programs, tensor_map_encoding, index, form):
-    assert faults(programs(index), index, form) == []
+    assert wrong_cases(programs(index), index, form) == []
 
 
+# {fault: (text in the source, its replacement)}.
 FAULTS = {
     "no wait for a full buffer": ("if (!is_full) shared.full[ring.index].wait(ring.phase);", ""),
     "no wait for an empty buffer": ("shared.empty[ring.index].wait(ring.phase + 1);", ""),
@@ -122,7 +125,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_in_the_kernel_is_noticed(programs, tensor_map_encoding, fault):
     main = programs(0, (FAULTS[fault],))
-    assert any(faults(main, 0, form) for form in FORMS)
+    assert any(wrong_cases(main, 0, form) for form in FORMS)
 
 
 def test_lanes_read_their_elements_from_different_banks(programs):

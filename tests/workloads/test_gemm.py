@@ -184,6 +184,7 @@ def test_the_bound_notices_an_error_of_one_percent(form, dtype):
         problem.out *= 1.01
         assert not is_right(problem)
         problem.out *= 0
+        assert not is_right(problem)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -288,10 +289,8 @@ def test_a_last_bit_of_a_big_product_of_whole_numbers_is_noticed_anywhere():
     assert is_right(problem, round=1)
     sampled = set(gemm.sampled_rows(BIG_SIZES["m"], problem.sizes["seed"]))
     unsampled_row = next(row for row in range(BIG_SIZES["m"]) if row not in sampled)
-    right, unit = (
-        problem.out[unsampled_row, -1],
-        4.0 ** -validation.integer_bits(BIG_SIZES["k"] + 1, problem.sizes["dtype"]),
-    )
+    right, bits = problem.out[unsampled_row, -1], validation.integer_bits(BIG_SIZES["k"] + 1, problem.sizes["dtype"])
+    unit = 4.0**-bits  # operands are multiples of 2^-bits, so products are multiples of this
     for wrong, names in (
         (np.nextafter(right, np.inf), {"whole numbers"}),
         (right + unit, {"rows projected, whole numbers", "columns projected, whole numbers"}),

@@ -12,6 +12,7 @@ from ladder.store.study import Study
 
 
 def test_roofs_are_on_the_fewest_and_on_the_best_number_of_threads():
+    # (label, FLOP/s, bytes per second) of the made-up ceilings in `drawings.py`.
     single, best = roofs_of_threads(Study({}, MACHINES[0], roofs=ceilings()), "float64")
     assert single == ("1 thread", 50e9, 20e9)
     assert best == ("24 threads", 1200e9, 480e9)
@@ -64,7 +65,7 @@ def test_every_tiling_has_a_row_and_every_form_a_column_of_the_heat_map():
     tiles += ["128·128, 64·32", "192·96, 48·48"]
     assert rows == ["16", "8", "16", "32", *tiles, "", ""]  # cuBLAS and cuBLASLt choose theirs
     numbers = [text.get_text() for text in axes.texts]
-    assert [numbers.count(text) for text in ("1.00", "2.00", "4.00")] == [14, 14, 13]
+    assert [numbers.count(text) for text in ("1.00", "2.00", "4.00")] == [14, 14, 13]  # one row lacks `nt`
 
 
 def rows_of_case(variant, precision, m, *seconds):

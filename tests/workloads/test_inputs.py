@@ -101,7 +101,7 @@ def test_a_training_visits_its_images_in_an_order_of_the_seed(digits_folder, see
 
 @pytest.mark.parametrize("workload", ["mlp", "backprop"])
 def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
-    """It is 1 if the first test images, as many as the training images, have the predicted labels; no others count."""
+    """Of the digits' 360 test images, it counts the first ones, as many as the training images."""
     module, sizes, data = workloads.load(workload), sizes_of(workload), dataset.load(digits_folder)
     exact = module.reference.compute(sizes, data)
     last = {name: array[-1] for name, array in exact.items() if name[0] in "wbd" and "drift" not in name}
@@ -124,7 +124,7 @@ def test_accuracy_is_that_of_the_test_images(digits_folder, workload):
     assert accuracy(np.where(np.arange(360) < sizes["images"], predictions, (predictions + 1) % 10)) == 1.0
 
 
-# FLOPs, and elements of the dtype and other bytes that are moved, counted by hand.
+# (workload, sizes, FLOPs, elements of the dtype that are moved, other bytes that are moved), counted by hand.
 COSTS = [
     ("gemm", {"form": "nt", "m": 2, "n": 3, "k": 5}, 66, 10 + 15 + 6 + 6, 0),
     ("gemm", {"form": "tn", "m": 2, "n": 3, "k": 5}, 60, 10 + 15 + 6, 0),
@@ -171,12 +171,12 @@ def test_the_cost_of_pictures_is_counted_by_hand(pictures, bytes):
 
 def test_a_matrix_beyond_any_chip_is_read_in_every_iteration(monkeypatch):
     module, sizes = workloads.load("descent"), sizes_of("descent", n=4)
-    monkeypatch.setattr(module, "MAX_ON_CHIP", 39)
+    monkeypatch.setattr(module, "MAX_ON_CHIP", 39)  # half of the matrix, with the diagonal, takes 10 x 4 bytes
     assert module.cost(sizes, {"steps": 3}).bytes == 120
     assert module.cost(sizes, {"steps": 0}).bytes == 40
 
 
-def test_the_right_side_and_the_matrix_are_of_one_round():
+def test_the_right_hand_side_and_the_matrix_are_of_the_same_round():
     sizes = sizes_of("descent")
     for round in (0, 1):
         problem = make_problem(workloads.load("descent"), Case("descent", "any", sizes, {}), HOST)

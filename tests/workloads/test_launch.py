@@ -10,7 +10,7 @@ from ladder.records.case import Case
 from ladder.workloads.gemm import launch
 
 TILED = ("cuda_tiled", "cuda_mma")  # test_persistent_products.py tests others, which have another model
-TILINGS = [(name, dtype) for name in TILED for dtype in ("float64", "float32")]
+VARIANTS_AND_DTYPES = [(name, dtype) for name in TILED for dtype in ("float64", "float32")]
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 132)
 
 
-@pytest.mark.parametrize(("variant", "dtype"), TILINGS)
+@pytest.mark.parametrize(("variant", "dtype"), VARIANTS_AND_DTYPES)
 def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dtype):
     tilings = binaries.tiling_choices("gemm", variant, dtype)
     areas = {id(tiling): tiling["bm"] * tiling["bn"] for tiling in tilings}
@@ -29,10 +29,11 @@ def test_large_results_get_large_tiles_and_small_ones_enough_blocks(variant, dty
     small = launch.fastest_tiling(tilings, 100, 300, 784)
     assert areas[id(small)] < areas[id(large)]
     assert small["splitk"] > 1
-    assert launch.fastest_tiling(tilings, 784, 300, 60000)["splitk"] > 1
+    assert launch.fastest_tiling(tilings, 784, 300, 60000)["splitk"] > 1, "long sums are split"
 
 
 def test_a_tiling_is_given_in_full_or_not_at_all():
+    """A part of 0 isn't given."""
     assert binaries.tiling_or("any", bm=0, bn=0) == "any"
     assert binaries.tiling_or("any", bm=32, bn=64) == ({"bm": 32, "bn": 64},)
     with pytest.raises(LadderError, match="sets all of bm, bn or none: bn is missing"):

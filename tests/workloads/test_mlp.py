@@ -29,7 +29,7 @@ PRODUCTS = ("openmp", "interchanged", TILED, "blas")
 DTYPES = ("float64", "float32")
 NEEDS_TORCH = pytest.mark.skipif(not importlib.util.find_spec("torch"), reason="requires PyTorch: pip install torch")
 PEERS = ["numpy_loop", pytest.param("pytorch", marks=NEEDS_TORCH)]
-SMALL = {"layers": "784-13-10", "images": 130, "batch": 40, "epochs": 3, "rate": 0.5, "source": "digits"}
+SMALL_SIZES = {"layers": "784-13-10", "images": 130, "batch": 40, "epochs": 3, "rate": 0.5, "source": "digits"}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def compute_reference(digits):
 
 
 def sizes_of(**changes):
-    return workloads.complete("mlp", SMALL | changes)
+    return workloads.complete("mlp", SMALL_SIZES | changes)
 
 
 class Training:
@@ -203,8 +203,8 @@ def test_the_deep_network_of_the_claims_is_trained_right(digits, compute_referen
     assert_right(Training(digits, sizes, product=product), compute_reference(sizes))
 
 
-class Resident(np.ndarray):
-    """An array that stands in for one in a GPU's memory."""
+class GpuArray(np.ndarray):
+    """A stand-in for an array in a GPU's memory."""
 
     def set(self, values):
         np.copyto(self, values)
@@ -231,7 +231,7 @@ def batch_on_the_host(problem, multiply):
 @pytest.mark.parametrize("batch", [40, 130])
 def test_copies_take_every_batch_to_the_gpu_and_all_parameters_back(digits, compute_reference, batch, monkeypatch):
     """In batches of 40, the last of four is smaller; 130 images are one batch."""
-    monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(Resident))
+    monkeypatch.setattr(cuda, "empty", lambda shape, dtype: np.zeros(shape, dtype).view(GpuArray))
     monkeypatch.setattr(cuda, "capture", lambda run, stream: run)
     monkeypatch.setattr(cuda, "load_cupy", mock.MagicMock())
     monkeypatch.setattr(cuda, "synchronize", lambda: None)

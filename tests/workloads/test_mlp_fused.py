@@ -14,8 +14,8 @@ from ladder.catalogue import workloads
 from ladder.workloads.mlp import cuda_fused, cuda_fused_mma
 
 pytestmark = pytest.mark.xdist_group("mlp_fused")  # its kernels are compiled once
-NAMES = ("forward_images", "forward", "delta", "output", "update")
-SHARED = 232448  # bytes of shared memory that a block can have on an H200
+KERNEL_NAMES = ("forward_images", "forward", "delta", "output", "update")
+MAX_SHARED = 232448  # bytes of shared memory that a block can have on an H200
 VARIANTS = ("cuda_fused", "cuda_fused_mma")
 TILINGS = [(variant, tile) for variant in VARIANTS for tile in workloads.constants("mlp", variant)["TILES"]]
 
@@ -25,7 +25,7 @@ def kernels(variant, dtype, change=(), **tile):
     """The kernels for the CPU, compiled once per process after `change`, a (text, replacement) of the source."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        macros = emulator.kernel_macros(NAMES, SHARED)
+        macros = emulator.kernel_macros(KERNEL_NAMES, MAX_SHARED)
         macros |= emulator.source_macro(folder, "mlp", variant, [change] if change else [])
         return emulator.Kernels(folder, "listed_kernels.cpp", "mlp", variant, dtype, macros, **tile)
 
@@ -109,6 +109,7 @@ def test_a_batch_takes_a_kernel_for_every_product_but_one_for_all_updates(train,
     assert [name for name, *_ in train.launches] == 2 * names
 
 
+# {fault: (text in the source, its replacement)}, of `cuda_fused` and of `cuda_fused_mma`.
 FAULTS = {
     "operands replaced while they are read": (
         "    wait_for_groups<STAGES - 2>();\n    __syncthreads();",
@@ -118,16 +119,14 @@ FAULTS = {
     "pixels read before all are converted": ("    __syncthreads();  // all pixels are converted\n", ""),
     "sums replace operands that are still read": ("  wait_for_copies();\n  __syncthreads();", "  wait_for_copies();"),
     "sums read before all are written": ("  __syncthreads();  // the sums of all slices are written\n", ""),
-    "a slice left out": ("s < S::SLICES", "s < S::SLICES - 1"),
-    "an image of the batch before": ("min(row + S::DEPTH, rows - 1)", "min(row, rows - 1)"),
-    "a bias left out": ("row > fan_in ||", "row >= fan_in ||"),
+    "a slice skipped": ("s < S::SLICES", "s < S::SLICES - 1"),
+    "images of the step before": ("min(row + S::DEPTH, rows - 1)", "min(row, rows - 1)"),
+    "a bias skipped": ("row > fan_in ||", "row >= fan_in ||"),
     "a bias in units of pixels": ("is_one ? REAL(255)", "is_one ? REAL(1)"),
     "deltas read before all are written": ("  __syncthreads();  // the row's deltas are written\n", ""),
     "the deltas below without the slope": ("sum * slope(input(unit), is_relu)", "sum"),
 }
-
-
-TENSOR_FAULTS = {
+TENSOR_CORE_FAULTS = {
     "operands replaced while they are read": (
         "    // The step's operands are complete, and those of the last step are read: they are replaced next.\n"
         "    __syncthreads();\n",
@@ -137,7 +136,7 @@ TENSOR_FAULTS = {
         "    wait_for_groups<STAGES - 2>();\n    unsigned char",
         "    wait_for_groups<STAGES - 1>();\n    unsigned char",
     ),
-    "a slice left out": ("s < SLICES", "s < SLICES - 1"),
+    "a slice skipped": ("s < SLICES", "s < SLICES - 1"),
     "a bias in units of pixels": ("words[0] = 255", "words[0] = 1"),
     "images of the step before": ("min(row + DEPTH, rows - 1)", "min(row, rows - 1)"),
     "float32 in two parts": ("int part = 2; part >= 0", "int part = 1; part >= 0"),
@@ -149,10 +148,10 @@ TENSOR_FAULTS = {
 @emulator.needs_compiler
 @pytest.mark.parametrize(
     ("variant", "fault"),
-    [*(("cuda_fused", fault) for fault in FAULTS), *(("cuda_fused_mma", fault) for fault in TENSOR_FAULTS)],
+    [*(("cuda_fused", fault) for fault in FAULTS), *(("cuda_fused_mma", fault) for fault in TENSOR_CORE_FAULTS)],
 )
 def test_a_fault_in_the_kernels_is_noticed(train, variant, fault):
-    change, batch = (FAULTS[fault], 60) if variant == "cuda_fused" else (TENSOR_FAULTS[fault], 140)
+    change, batch = (FAULTS[fault], 60) if variant == "cuda_fused" else (TENSOR_CORE_FAULTS[fault], 140)
     assert train(variant, change=change, rate=5.0, images=2 * batch, batch=batch)[0]
 
 
@@ -186,6 +185,7 @@ def test_a_tile_leaves_no_multiprocessor_with_many_sums(monkeypatch, rows, colum
 @pytest.mark.parametrize("layers", ["784-10", "784-17-10", "784-300-10", "784-65-33-10"])
 @pytest.mark.parametrize("batch", [1, 17, 100, 1000])
 def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(variant, dtype, layers, batch):
+    # The last batch isn't full; the digits have 1437 images.
     changes = {"layers": layers, "batch": batch, "images": min(1230, 40 * batch + 1)}
     failed, results = mlp_epochs.train(variant, {}, dtype, devices.load("cuda"), **changes)
     assert failed == set()

@@ -25,7 +25,7 @@ def kernels(dtype, changes=(), **tile):
     """The kernels for the CPU, compiled once per process after `changes`, pairs of (text, replacement)."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        macros = emulator.source_macro(folder, "mlp", "cuda_persistent", changes) | {"DYNAMIC": SHARED_BYTES}
+        macros = emulator.source_macro(folder, "mlp", "cuda_persistent", changes) | {"DYNAMIC_BYTES": SHARED_BYTES}
         arguments = ("mlp.cpp", "mlp", "cuda_persistent", dtype, macros)
         return emulator.Kernels(folder, *arguments, options=[f"-I{folder}"], **tile)
 
@@ -108,6 +108,7 @@ def test_a_batch_in_parts_is_right_and_results_are_the_same_to_the_last_bit(gpu,
     assert again == (failed_checks, results)
 
 
+# {fault: (text in the source, its replacement)}.
 FAULTS = {
     "rows in another order than their deltas": ("row % 16 / 8 * 2", "row % 16 / 8"),
     "a digit's offset missing": ("+ OFFSET) ^ OFFSET", ")"),
@@ -117,7 +118,7 @@ FAULTS = {
         "    if (step) wait_for_copies();",
     ),
     "the scale of new weights forgotten": ("\n    inverse_scale = write_w", "\n    write_w"),
-    "a bias left out": ("shared.bias[last_hidden][i - weight_count] += sum;", ";"),
+    "a bias skipped": ("shared.bias[last_hidden][i - weight_count] += sum;", ";"),
 }
 
 
@@ -133,6 +134,7 @@ def test_a_fault_in_the_kernel_is_noticed(gpu, fault):
     [
         ({"layers": "784-10"}, DEFAULT_TILE, "has 0 hidden layers"),
         ({"layers": "784-2-2-2-2-2-2-2-10"}, DEFAULT_TILE, "networks of 1 to 6"),
+        # A block has a seventh of the units.
         ({"layers": "784-65-10"}, DEFAULT_TILE, "10 units of the widest layer .*raise groups"),
         ({"layers": "784-6000-10"}, {}, "858 units"),
     ],
@@ -159,6 +161,7 @@ def test_a_grid_that_does_not_run_at_once_is_refused(gpu):
 @pytest.mark.parametrize("layers", ["784-17-10", "784-300-10", "784-65-33-10"])
 @pytest.mark.parametrize("batch", [1, 17, 100, 1000])
 def test_epochs_on_a_gpu_are_right_and_the_same_to_the_last_bit(dtype, layers, batch):
+    # The last batch isn't full; the digits have 1437 images.
     changes = {"layers": layers, "batch": batch, "images": min(1230, 40 * batch + 1)}
     failed_checks, results = train(dtype, {}, devices.load("cuda"), **changes)
     assert failed_checks == set()

@@ -72,7 +72,7 @@ def test_every_chunk_is_checked(digits, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("fault", "failing_rounds"),
+    ("fault", "failing_rounds"),  # of two rounds; the first one reads the first images
     [(None, 0), ("always the first images", 1), ("last image skipped", 2), ("reciprocal", 2)],
 )
 def test_a_fault_is_detected(digits, fault, failing_rounds):

@@ -92,7 +92,7 @@ def make_loop(openmp, threads, loop):
     arrays = [*program.arrays["out"], *program.arrays["delta"][1:], *program.arrays["w"][1:], problem.targets]
     inputs = [generator.random(array.shape, "float32") for array in arrays]
     problem.ranpat[...] = generator.permutation(40)
-    _, call = program.step("", loop, *([1] if "weight" in loop else []))
+    _, call = program.step("", loop, *([1] if "weight" in loop else []))  # weights change layer by layer
     outputs = [*program.arrays["out"][1:], *program.arrays["delta"][1:], *program.arrays["dw"][1:], problem.error]
 
     def run():
@@ -123,7 +123,7 @@ PRINT_SCHEDULE = """
 import ctypes, sys
 library, kind, chunk = ctypes.CDLL(sys.argv[1]), ctypes.c_int(), ctypes.c_int()
 ctypes.CDLL("libgomp.so.1").omp_get_schedule(ctypes.byref(kind), ctypes.byref(chunk))
-print(kind.value & 0xFF)
+print(kind.value & 0xFF)  # without the bit of a monotonic schedule
 """
 
 

@@ -38,7 +38,8 @@ def test_multiply_adds_and_the_link_are_the_best_ever_sampled():
     """The link from the bytes of streams' arrays: triad sends two and brings back one; read brings back sums alone."""
     host = made_chapters.study("gemm", drop=lambda case: "cu" in case.variant, machine="another (published)")
     table = CHAPTERS["stream"].table("gpu_ceilings", made_up.merge(full_study("gemm"), host))
-    (cells,) = (cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12)
+    (cells,) = (cells for cells in cells_of(table, "texttt{a-") if len(cells) == 12)  # of made_up.MACHINE
+    # The made-up 60 TFLOP/s and 50 GB/s, over the factor 0.997 of the fastest process.
     assert (cells[5], cells[-2:]) == ("60.2", ["50.2", "50.2"])
 
 
@@ -47,6 +48,7 @@ def test_a_gpus_data_sheet_stands_under_what_was_measured():
     gpus = [{"name": "NVIDIA H200"}, {"name": "NVIDIA H200"}, {"name": "a GPU without a data sheet"}]
     table = CHAPTERS["stream"].table("gpu_ceilings", replace(study, descriptions={study.machine_name: {"gpus": gpus}}))
     (cells,) = cells_of(table, "data sheet")
+    # TFLOP/s of products and of multiply-adds, and GB/s of memory; the sheet doesn't have the link.
     promised = ["67.0", "67.0", "495", "989", "33.5", "67.0", *["4800"] * 3, "--", "--"]
     assert cells == ["NVIDIA H200, data sheet", *promised]
     assert "data sheet" not in CHAPTERS["stream"].table("gpu_ceilings", study)
@@ -102,7 +104,7 @@ def test_sample_digits_are_those_of_the_data_set():
 
 
 # Products of matrix and vector.
-def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most():
+def test_sending_to_gpus_and_the_most_gpus_may_be_of_two_machines():
     drops = {
         "b (published)": lambda case: gpus(case) > 2,
         "c (published)": lambda case: gpus(case) == 0 or case.tuning.get("mode") == "ship",
@@ -116,7 +118,7 @@ def test_machines_of_several_gpus_are_the_one_that_sends_and_the_one_with_most()
     assert text_functions("gemv", all_machines)["count"](select("graph", "most GPUs"), "ranks") == r"\num{4}"
 
 
-def test_first_touch_is_not_tested_where_no_memory_is_far():
+def test_first_touch_is_not_tested_on_a_single_numa_node():
     def with_nodes(study, count):
         cpu = made_up.description()["cpu"] | {"NUMA node(s)": count}
         return replace(study, descriptions={study.machine_name: made_up.description() | {"cpu": cpu}})
@@ -133,7 +135,7 @@ def test_first_touch_is_not_tested_where_no_memory_is_far():
     assert verdict_table.cause(chapter.claims_of("gemv", unmeasured, "binding")["binding"]) == "needs both rungs"
 
 
-def test_ranks_of_one_node_say_nothing_of_several():
+def test_ranks_on_two_nodes_decide_the_claim_about_nodes():
     samples = full_study("gemv").tables["gemv_mpi"]["samples"]
     study = change_samples("gemv", "gemv_mpi", samples.assign(nodes=samples["ranks"].fillna(1).clip(upper=2)))
     assert verdicts("gemv", study, "nodes") == {"nodes": "as claimed"}
@@ -149,7 +151,7 @@ def test_phases_that_do_not_add_up_to_the_call_are_no_parts_of_it():
 
 
 @pytest.mark.slow
-def test_phases_beyond_the_call_are_not_drawn_and_lines_named_as_the_code_does():
+def test_phases_beyond_the_call_are_not_drawn_and_lines_have_the_names_of_the_code():
     inputs = tables("gemv_phases")
     ship_axes = [axes for axes in draw("gemv_phases", inputs).axes if "sent every time" in axes.get_title(loc="left")]
     assert [bool(axes.patches) for axes in ship_axes] == [True, True]
@@ -181,7 +183,7 @@ def test_shares_of_blocks_are_those_of_the_phases():
     assert "flatten" not in all_tables("backprop")["kernels"]
 
 
-def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
+def test_changes_are_compared_with_a_base_on_as_many_threads():
     for line, values in CHANGES.items():
         assert len(measured_changes(chapter.study("backprop"), line)) == sum(map(len, values.values())), line
     samples = full_study("backprop").tables["backprop_openmp"]["samples"]
@@ -193,7 +195,7 @@ def test_what_is_changed_is_compared_with_a_base_on_as_many_threads():
 
 
 def test_an_error_may_not_be_reached(monkeypatch):
-    monkeypatch.setattr(text, "ERROR_OF_MEAN", 1 / 200)
+    monkeypatch.setattr(text, "ERROR_OF_MEAN", 1 / 200)  # the made-up error is 1 / epoch, for fewer than 200 epochs
     assert text.epochs_to_error(chapter.study("backprop")) is None
 
 
@@ -217,7 +219,7 @@ def test_a_kernel_is_launched_as_in_the_earlier_study():
 
 
 def test_a_jump_is_a_rise_beyond_a_factor_of_two(monkeypatch):
-    # The curves rise by factors of 1.5 and 2.5.
+    # The curves rise by factors of 1.5 and 2.5; after the jump, the second falls to 0.09.
     for curve, expected in (([1.0, 0.19, 0.1, 0.15], None), ([1.0, 0.04, 0.1, 0.09], 0.09)):
         monkeypatch.setattr(residuals, "curve_of", lambda *_, curve=curve: pd.DataFrame({"relative": curve}))
         assert residuals.min_after_jump(None, "cg", 10) == expected
@@ -233,7 +235,7 @@ def test_without_a_common_tolerance_of_solves_there_are_no_steps_to_it():
 
 
 @pytest.mark.slow
-def test_solutions_are_named_where_they_end_and_a_crossing_is_explained_where_there_is_one():
+def test_curves_are_labelled_at_their_ends_and_a_crossing_is_explained_if_there_is_one():
     """In the made-up study `blas` ends at n = 4096, and Cholesky is overtaken on the host at n = 1010."""
     solutions = {name: full_study("descent").tables[name] for name in descent_lines.SOLVE_EXPERIMENTS}
     explanation = "less than Cholesky from here on"
@@ -256,7 +258,7 @@ def test_convergence_has_a_panel_for_each_condition_with_the_theory_in_it():
 
 
 # The generator.
-def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
+def test_gpus_that_never_pay_off_are_reported_and_up_to_two_gpus_have_no_table():
     slow = made_chapters.study(
         "dcgan", drop=lambda case: gpus(case) == 4, factor=lambda case: 3 if gpus(case) == 2 else 1
     )
@@ -267,16 +269,17 @@ def test_gpus_that_never_pay_are_said_to_and_two_alone_are_not_the_most():
     assert "no measurement" in CHAPTERS["dcgan"].table("most_gpus", slow)
 
 
-def test_ways_of_the_most_gpus_stand_below_each_other():
+def test_every_way_to_use_several_gpus_has_a_row_with_its_efficiency():
     fewer = made_chapters.study("dcgan", drop=lambda case: case.tuning.get("math") == "float16" and gpus(case) == 2)
     table = CHAPTERS["dcgan"].table("most_gpus", fewer)
     assert [cells[2] for cells in cells_of(table, "threads, half")] == ["--"]
     shares = [row.split(" & ")[-1].split("}")[0] for row in table.splitlines() if row.startswith(tuple(WAYS))]
+    # The made-up efficiencies, in per cent and in the order of WAYS.
     assert shares == [rf"\qty{{{share}" for share in (100, 80, 50, 100, 25, 80)]
     assert "& 4 GPUs & efficiency on 4" in table
 
 
-def trace_study(machines, ways):
+def traces_of(machines, ways):
     """Traces with a bar of each way on each machine, of two processes."""
     rows = []
     for name, selection in ((name, way) for name in machines for way in ways):
@@ -287,7 +290,7 @@ def trace_study(machines, ways):
 
 
 def test_timelines_are_of_every_machine_that_was_traced():
-    all_machines = trace_study(("a", "b"), splits.CALLS.values())
+    all_machines = traces_of(("a", "b"), splits.CALLS.values())
     selected = all_machines[(all_machines["machine"] == "b") | (all_machines["split"] == 2)]
     study = chapter_study.study_of_chapter(
         "dcgan", Study({lines.SPLITS: {"samples": NO_ROWS, "traces": selected}}, None)
@@ -299,7 +302,7 @@ def test_timelines_are_of_every_machine_that_was_traced():
 
 def test_the_timeline_is_of_the_chapters_gpu():
     figure_tables = {name: dict(full_study("dcgan").tables[name]) for name in timeline.EXPERIMENTS}
-    figure_tables[lines.STAGED] |= {"traces": trace_study(("a", made_up.MACHINE), timeline.CALLS.values())}
+    figure_tables[lines.STAGED] |= {"traces": traces_of(("a", made_up.MACHINE), timeline.CALLS.values())}
     texts = " ".join(visible_texts(draw("dcgan_timeline", figure_tables)))
     assert f"{made_up.MACHINE}: copies after each batch" in texts
     assert " a: copies" not in texts

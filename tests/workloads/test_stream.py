@@ -55,7 +55,7 @@ def test_odd_lengths_are_right_and_wrong_elements_noticed(kernel, dtype):
 
 def test_a_dropped_tail_of_a_sum_is_noticed():
     problem = solve("read", 65537, "float64")
-    assert problem.out.shape == (2,)
+    assert problem.out.shape == (2,)  # a sum of 65536 elements, and the last element
     problem.out[0] -= problem.a[65535]
     assert not is_right(problem)
 

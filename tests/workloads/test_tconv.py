@@ -239,7 +239,7 @@ def run_layer(problem, variant, result, activation="tanh", **tuning):
     for _, step in layer.prepare:
         step()
     out = problem.device.empty((images + 1, *problem.out.shape[1:]), layer.writes)
-    out[...] = 7
+    out[...] = 7  # which the image beyond the last must keep
     layer.run(image, out[:images])
     out = problem.device.to_host(out)
     assert out.dtype == result
@@ -299,6 +299,7 @@ def test_a_matrix_larger_than_gpu_memory_is_refused(variant):
 
     problem = problem_of((3, 2, 4, 1))
     problem.device = SimpleNamespace(empty=empty)
+    # Images, pixels of the result or of the image, elements per pixel (25 c or 25 k), and the bytes of an element.
     size = {"cuda_im2col": 2 * 16 * 100 * 4, "cuda_col2im": 2 * 4 * 25 * 4}[variant]
     with pytest.raises(LadderError, match=rf"matrix of 2 images takes {size} bytes.* lower `block`"):
         workloads.load_variant("tconv", variant).setup(problem, product="cuda_columns", block=2)
@@ -313,7 +314,7 @@ def test_a_variant_of_gemm_without_product_is_refused(variant):
 @pytest.mark.parametrize("variant", EXPLICIT_PRODUCT_VARIANTS)
 def test_blocks_are_timed_by_phase(monkeypatch, variant):
     monkeypatch.setattr(cuda, "multiprocessors", lambda: 1)
-    monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: print)
+    monkeypatch.setattr(cuda, "kernel", lambda *arguments, **constants: lambda *launch: None)
     module = workloads.load_variant("tconv", variant)
     steps = module.setup(problem_of((5, 1, 1, 1)), product="cuda_columns", block=2)
     phases = {"cuda_im2col": ["gather", "product", "bias"], "cuda_col2im": ["product", "add up"]}[variant]
@@ -432,6 +433,7 @@ def assert_right_on_a_gpu(case):
     assert all(check.passed for check in kernel_cases.run_checks(kernel_cases.solve(case), case)), case.key
 
 
+# The operands keep `bits` significant bits, two fewer than the precision has.
 @pytest.mark.parametrize(("precision", "bits"), [("tf32", 9), ("float16", 9), ("bfloat16", 6)])
 def test_a_lower_precision_than_declared_is_noticed(precision, bits):
     problem = problem_of((4, 3, 33, 5))

@@ -179,14 +179,15 @@ def test_even_steps_cover_the_extent_within_the_limit(extent):
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 6, 24])
 def test_rectangles_of_the_threads_cover_out_once(threads):
+    panel_rows, panel_columns = 8, 24
     for m, n in [(1, 1), (17, 65), (100, 300), (1000, 10)]:
-        panels = [-(-m // 8), -(-n // 24)]
+        panels = [-(-m // panel_rows), -(-n // panel_columns)]
         rows, columns = tiled._grid.py_func(*panels, threads)
         assert rows * columns == threads
         counts = np.zeros((m, n), int)
-        for r, c in itertools.product(range(rows), range(columns)):
-            top, bottom = tiled._part_range.py_func(panels[0], 8, m, rows, r)
-            left, right = tiled._part_range.py_func(panels[1], 24, n, columns, c)
+        for row, column in itertools.product(range(rows), range(columns)):
+            top, bottom = tiled._part_range.py_func(panels[0], panel_rows, m, rows, row)
+            left, right = tiled._part_range.py_func(panels[1], panel_columns, n, columns, column)
             counts[top:bottom, left:right] += 1
         assert (counts == 1).all()
 
@@ -210,8 +211,8 @@ print(tiled.VECTOR_BYTES, numba.threading_layer(), sum(tiled._multiply.stats.cac
 
 
 @pytest.mark.slow
-def test_threads_cache_and_a_cpu_without_features(tmp_path):
-    """Six threads and the narrowest vectors; the second process loads what the first compiled."""
+def test_threads_share_a_product_on_a_cpu_without_features_and_the_compiled_code_is_cached(tmp_path):
+    """On up to six threads, with vectors of 16 bytes; the second process loads what the first compiled."""
     environment = os.environ | {
         "NUMBA_NUM_THREADS": "6",
         "NUMBA_THREADING_LAYER": "omp",

@@ -100,7 +100,9 @@ BLOCK_3D = {
     "rows": Evidence((2, 4), r",rows=@ .*block=\[2 4 @\]"),
 }
 # Tunings of a generator on a GPU. `numbers` of `cuda_implicit` are images, rows, channels in and out, and the
-# activation, 0 for none.
+# activation, 0 for none. The grid of `cuda_window` is [blocks per image, images]. `numbers` of the
+# epilogue `dcgan/cuda to_…` are a 0 for each null pointer (scale, shift), pixels, channels in and out, the period of
+# scale and shift, and the activation.
 LAYERS = {
     "first": Evidence(("cuda_implicit", "cuda_parity"), r"^tconv/@ "),
     "last": Evidence(("cuda_window", "cuda_naive"), r"^tconv/@ "),
@@ -372,6 +374,7 @@ EVIDENCE = {
             ),
         },
         "cublas": {
+            # CUBLAS_DEFAULT_MATH and CUBLAS_TF32_TENSOR_OP_MATH.
             "math": Evidence({"default": r"cublasSetMathMode \(pointer, 0\)", "tf32": r"MathMode \(pointer, 3\)"})
         },
         "cublas_mixed": {
@@ -379,6 +382,7 @@ EVIDENCE = {
             "conversion": Evidence({"timed": "^runs convert", "ahead": "^prepares convert"}),
         },
         "cublas_lt": {
+            # CUBLAS_COMPUTE_32F and CUBLAS_COMPUTE_32F_FAST_TF32.
             "math": Evidence(
                 {"default": r"MatmulDescCreate \(&\w*, 68, 0\)", "tf32": r"MatmulDescCreate \(&\w*, 77, 0\)"}
             )

@@ -1,4 +1,4 @@
-// Wrong on purpose: the last row of threads writes beyond the end of `out`.
+// Wrong on purpose: the threads of row m, which `out` doesn't have, write zeros beyond its end.
 extern "C" __global__ void gemm_nn(const REAL *a, const REAL *b, const REAL *c, REAL *out, int m, int n, int k) {
   const int i = blockIdx.y * blockDim.y + threadIdx.y, j = blockIdx.x * blockDim.x + threadIdx.x;
   if (i > m || j >= n) return;

@@ -14,4 +14,4 @@ def setup(problem):
     def geometry(sizes):
         return cuda_naive.geometry(sizes | {"m": sizes["m"] + 1}, block=16)
 
-    return launch.setup(problem, launch.product("planted_overrun", problem.sizes["form"], geometry, ({},)))
+    return launch.setup(problem, launch.product("planted_overrun", problem.sizes["form"], geometry, tilings=({},)))

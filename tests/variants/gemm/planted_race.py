@@ -14,4 +14,4 @@ def setup(problem):
     def geometry(sizes):
         return cuda_shared.geometry(sizes, block=16)
 
-    return launch.setup(problem, launch.product("planted_race", problem.sizes["form"], geometry, ({},)))
+    return launch.setup(problem, launch.product("planted_race", problem.sizes["form"], geometry, tilings=({},)))

@@ -1,5 +1,7 @@
 """Wrong on purpose: only the first two runs compute, so that later ones take impossibly little time."""
 
+import itertools
+
 import numpy as np
 
 DEVICE = "host"
@@ -8,7 +10,7 @@ RUNTIME = "blas"
 
 def setup(problem, *, threads: int = 1):
     a, b, out = problem.a, problem.b, problem.out
-    calls = iter(range(10**9))
+    calls = itertools.count()
 
     def run():
         if next(calls) < 2:

@@ -1,6 +1,7 @@
 """Wrong on purpose: is killed, as by a machine out of memory."""
 
 import os
+import signal
 
 DEVICE = "host"
 RUNTIME = "blas"
@@ -8,4 +9,4 @@ RUNTIME = "blas"
 
 def setup(problem, *, threads: int = 1):
 
-    return lambda: os.kill(os.getpid(), 9)
+    return lambda: os.kill(os.getpid(), signal.SIGKILL)

@@ -14,7 +14,7 @@ RUNGS = {
     "parallel": "one loop of Numba, shared among OpenMP threads",
 }
 SIZES = {"elements": int, "dtype": ("float64", "float32"), "seed": 1}
-FACTOR = 2.5
+FACTOR = 2.5  # a
 
 
 def refuse(sizes):
