@@ -1,4 +1,4 @@
-"""Published folders with made-up samples, for tests of what is said about stored results."""
+"""Published folders with made-up samples, for tests of queries of stored results."""
 
 import gzip
 import json

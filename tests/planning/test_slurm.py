@@ -10,7 +10,10 @@ from ladder.planning import cluster_description, slurm
 
 @pytest.fixture
 def queue(monkeypatch, tmp_path):
-    """A function that sets the lines of squeue. The working directory is `study`, and `link` is a link to it."""
+    """A function that sets the lines of squeue, from jobs (id, comment, folder).
+
+    The working directory is `study`, and `link` is a link to it.
+    """
     (tmp_path / "study").mkdir()
     (tmp_path / "link").symlink_to("study")
     monkeypatch.chdir(tmp_path / "study")

@@ -17,7 +17,7 @@ from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.store import collect, publish, study, table_files
+from ladder.store import collect, gpu_counts, publish, study, table_files
 from ladder.store.published_tables import PublishedTables
 
 CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case", "cache"]
@@ -26,7 +26,7 @@ SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
 
 @pytest.fixture(scope="module")
 def real_record(tmp_path_factory):
-    """The record of a real measurement."""
+    """The record of a measurement on this machine."""
     folder = tmp_path_factory.mktemp("one")
     case = case_of(1)
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +51,7 @@ def case_keys(case):
 
 
 class Machine:
-    """Plans of a machine and its records, which are copies of a real record with changed values."""
+    """Plans of a machine and its records, which are copies of a measured record with changed values."""
 
     def __init__(self, template, name="here"):
         self.template, self.name = template, name
@@ -76,6 +76,7 @@ class Machine:
         return self
 
     def publish(self, *experiments, keep=False):
+        """Publish the records; returns the folder. With `keep`, published cases without a record stay published."""
         plans = [self.plan(name) for name in experiments or ["small"]]
         publish.publish(plans, self.name, f"published/{self.name}", keep)
         return f"published/{self.name}"
@@ -129,9 +130,14 @@ def test_every_table_has_its_columns_in_order(local, real_record):
     local.add(case_of(64), left_out="needs 64 cores, 2 available")
     local.add(case_of(2), has_record=False)
     frames = collect_and_load(local.plan())
-    facts = ["device", "converged", "flops", "bytes", "precision", "commit"]
-    facts += ["campaign", "host", "process", "threads_found"]
-    assert list(frames["samples"]) == [*CASE_COLUMNS, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
+    columns_of_process = ["device", "converged", "flops", "bytes", "precision", "commit"]
+    columns_of_process += ["campaign", "host", "process", "threads_found"]
+    assert list(frames["samples"]) == [
+        *CASE_COLUMNS,
+        *SIZES,
+        *columns_of_process,
+        *("sample", "phase", "seconds", "cold_start"),
+    ]
     assert list(frames["checks"]) == [*CASE_COLUMNS, *SIZES, "process", "check", "error", "bound"]
     assert list(frames["curves"]) == [*CASE_COLUMNS, *SIZES, "process", *curve[0]]
     assert list(frames["traces"]) == [*CASE_COLUMNS, *SIZES, "process", "lane", "name", "start", "end"]
@@ -292,7 +298,7 @@ def test_what_was_published_without_traces_is_shown_and_kept(local):
     assert published_table("traces")["threads"].tolist() == [2]
 
 
-def test_the_traces_of_a_case_are_asked_of_the_study(local):
+def test_a_study_has_the_traces_of_each_case(local):
     rows = [["compute", "1", 0.0, 0.5], ["copy", "1", 0.5, 0.75]]
     local.add(case_of(1), trace=rows).add(case_of(2), trace=rows[:1]).add(case_of(4))
     collect.collect(local.plan(), "tables/small")
@@ -302,7 +308,7 @@ def test_the_traces_of_a_case_are_asked_of_the_study(local):
     assert loaded.rows("traces", "other").empty
 
 
-def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(local):
+def test_the_result_of_tests_on_a_gpu_is_published_with_its_machine(local):
     local.add(case_of(1))
     folder = Path(local.publish())
     assert not (folder / "tests-gpu.json").exists()
@@ -378,7 +384,7 @@ INTACT = gzip.compress(b"a,b\n1,2\n" * 999)
     [b"\x1f\x8b", b"no gzip", INTACT[:-20], INTACT[:10] + b"\xff" * 20],
     ids=["two bytes", "no gzip", "cut off", "damaged inside"],
 )
-def test_a_torn_publication_is_a_sentence(local, text):
+def test_a_torn_publication_is_refused_with_a_sentence(local, text):
     local.add(case_of(1)).publish()
     Path("published/here/samples.csv.gz").write_bytes(text)
     with pytest.raises(LadderError, match=r"The table .*samples\.csv\.gz can't be read"):
@@ -409,16 +415,17 @@ def test_a_publication_says_what_it_is(local, real_record):
     assert published_description()["sources"] == [real_record["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
-    Path("published/here/cards.json").write_text("[]", encoding="utf-8")
+    times_file = Path("published/here", gpu_counts.TIMES_FILE)
+    times_file.write_text("[]", encoding="utf-8")
     local.publish()
-    assert not Path("published/here/cards.json").exists(), "no such case is published any more"
+    assert not times_file.exists(), "no case on several GPUs is published any more"
 
 
-def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
+def test_times_by_number_of_gpus_are_published_unrounded(local, monkeypatch):
     times = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
     monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: times if {*calls["phase"]} == {"total"} else [])
     local.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
-    text = Path("published/here/cards.json").read_text(encoding="utf-8")
+    text = Path("published/here", gpu_counts.TIMES_FILE).read_text(encoding="utf-8")
     assert json.loads(text) == times
     assert text.endswith("]\n")
 
@@ -435,13 +442,13 @@ def test_a_publication_names_every_commit_of_its_cases(local):
 
 
 @pytest.mark.parametrize(("dirty", "text"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
-def test_a_commit_in_a_word_tells_of_changes(dirty, text):
+def test_a_source_is_formatted_as_one_word_and_parsed(dirty, text):
     source = {"commit": "a" * 40, "dirty": dirty}
     assert revision.format(source) == text
     assert revision.parse(text) == source
 
 
-def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
+def test_publishing_with_keep_replaces_cases_with_a_record_and_keeps_the_rest(local):
     """This holds for every table; kept values are the same to the last bit."""
     curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
     local.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
@@ -477,7 +484,7 @@ def test_values_of_replaced_cases_go_with_them(local):
     assert published_table("samples")["imbalance"].isna().all()
 
 
-def test_not_keeping_replaces_all(local):
+def test_publishing_without_keeping_replaces_all(local):
     local.add(case_of(1)).publish()
     local.forget().add(case_of(2)).publish()
     assert published_table("samples")["threads"].unique().tolist() == [2]
@@ -504,7 +511,7 @@ def test_the_reason_of_the_present_plan_is_reported(local):
     assert published_table("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
 
-def test_keeping_twice_gives_the_same_bytes(local):
+def test_publishing_twice_with_keep_gives_the_same_bytes(local):
     training = workloads.complete("mlp", {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5})
     local.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
     local.add(case_of(1), commit="b").add(case_of(4), has_record=False).publish("other", "small")
@@ -517,7 +524,7 @@ def test_keeping_twice_gives_the_same_bytes(local):
     assert [source["commit"] for source in sources] == ["a", "b", "c"]
 
 
-def test_keeping_where_nothing_is_published_yet_publishes(local):
+def test_with_keep_the_first_publication_is_the_same(local):
     local.add(case_of(1)).add(case_of(2), has_record=False).publish(keep=True)
     before = table_bytes()
     local.publish()
