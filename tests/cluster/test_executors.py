@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="requires Snakemake's plugin cluster-generic")
 pytestmark = pytest.mark.workflow
+# The submit command: it runs a job's script in the background and prints its process id as the job's.
 SUBMIT = '#!/bin/sh\nnohup sh "$1" > "{folder}/job-$$.log" 2>&1 &\necho $$\n'
 SIZES = {"form": "nn", "m": 17, "n": 5, "k": 9}
 RESOURCES = ("--default-resources", "on_cluster=1", "mem_mb=1000", "disk_mb=1000")
