@@ -90,7 +90,7 @@ def test_after_compiling_ahead_a_measurement_compiles_nothing(case):
 
 
 @pytest.mark.slow
-def test_without_compiling_ahead_a_measurement_compiles_and_says_so():
+def test_without_compiling_ahead_a_measurement_compiles_and_reports_it():
     assert compiled_count(product_case()) > 0
     assert compiled_count(product_case(m=1, threads=2)) == 0
     assert compiled_count(product_case(form="tn")) > 0

@@ -294,11 +294,11 @@ def fill_disk(trial):
     if not mount(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):
         limit_file_sizes(trial)
         return
-    home = trial.folder
-    shutil.move(home, disk)
-    trial.study.folder = disk / home.name
+    original_folder = trial.folder
+    shutil.move(original_folder, disk)
+    trial.study.folder = disk / original_folder.name
     # Should it fail, what was on the disk is kept.
-    trial.clean_up.callback(lambda: shutil.copytree(disk / home.name, home, symlinks=True))
+    trial.clean_up.callback(lambda: shutil.copytree(disk / original_folder.name, original_folder, symlinks=True))
     delete_results(trial, count=4)
     free_bytes = trial.random.choice([0, 4, 16, 64, 256]) * 1024
     available = shutil.disk_usage(disk).free

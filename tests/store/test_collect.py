@@ -1,4 +1,7 @@
-"""Tables from records and from publications."""
+"""Tables from records and from publications.
+
+Values such as 0.1 + 0.2, which has 17 digits, and 1e-7 show whether tables keep numbers to the last bit.
+"""
 
 import copy
 import gzip
@@ -60,14 +63,19 @@ class Machine:
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
-    def add(self, case, left_out=None, has_record=True, commit=None, protocol=None, **process):
-        """Plan a case; if it `has_record` and planning doesn't skip it for the reason `left_out`, write its record.
+    def add(self, case, skip_reason=None, has_record=True, commit=None, protocol=None, **process):
+        """Plan a case; if it `has_record` and planning has no `skip_reason`, write its record.
 
         `commit` and `protocol` replace the template's in the record, and `process` values of its first process.
         """
-        plan_entry = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
+        plan_entry = {
+            "key": case.key,
+            "machine": self.name,
+            "left_out": skip_reason,
+            "sources": self.template["sources"],
+        }
         self.cases.append(plan_entry)
-        if has_record and not left_out:
+        if has_record and not skip_reason:
             document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
             document["processes"][0] |= process
             document["protocol"] |= {"cold_start": True} | (protocol or {})
@@ -118,7 +126,7 @@ def table_bytes():
     return {path: path.read_bytes() for path in Path("published").rglob("*.csv.gz")}
 
 
-def lines(name):
+def table_lines(name):
     return Path(f"tables/{name}.csv").read_text(encoding="utf-8").splitlines()
 
 
@@ -127,7 +135,7 @@ def test_every_table_has_its_columns_in_order(local, real_record):
     curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
     trace = [["copy", "2", 0.25, 0.5]]
     local.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
-    local.add(case_of(64), left_out="needs 64 cores, 2 available")
+    local.add(case_of(64), skip_reason="needs 64 cores, 2 available")
     local.add(case_of(2), has_record=False)
     frames = collect_and_load(local.plan())
     columns_of_process = ["device", "converged", "flops", "bytes", "precision", "commit"]
@@ -238,7 +246,7 @@ def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
     case = Case("mlp", "numpy_loop", workloads.complete("mlp", training), {"threads": 16})
     local.add(case)
     frames = collect_and_load(local.plan())
-    _, *rows = lines("samples")
+    _, *rows = table_lines("samples")
     assert ".0," not in "".join(rows)
     assert frames["samples"]["threads"].unique().tolist() == [16]
     assert {str(dtype) for dtype in frames["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
@@ -260,13 +268,13 @@ def test_the_same_records_give_the_same_bytes(local, other_machine):
 
 
 def test_published_rows_have_a_label_and_join_new_ones(local, other_machine):
-    other_machine.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 available").publish()
+    other_machine.add(case_of(16)).add(case_of(64), skip_reason="needs 64 cores, 16 available").publish()
     local.add(case_of(1), samples=[1.0])
     frames = collect_and_load(local.plan(), "published/there")
     assert frames["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
     assert frames["missing"]["machine"].unique().tolist() == ["there (published)"]
     assert sorted(frames["samples"]["threads"].unique()) == [1, 16]
-    assert any(",16," in line for line in lines("samples"))
+    assert any(",16," in line for line in table_lines("samples"))
 
 
 def test_publishing_and_collecting_gives_the_same_tables(local):
@@ -319,12 +327,12 @@ def test_the_result_of_tests_on_a_gpu_is_published_with_its_machine(local):
 
 def test_what_is_published_of_this_machine_is_not_shown_twice(local):
     local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
-    local.add(case_of(4), has_record=False).add(case_of(64), left_out="needs 64 cores, 2 available")
+    local.add(case_of(4), has_record=False).add(case_of(64), skip_reason="needs 64 cores, 2 available")
     folder = local.publish()
     # After that one case is measured again, and the record of another is lost.
     local.add(case_of(1), samples=[3.0])
     Path(record.path_of("here", case_of(2).key)).unlink()
-    local.cases = local.cases[:4]
+    local.cases = local.cases[:4]  # without the first case, which was added again
     frames = collect_and_load(local.plan(), folder)
     assert frames["samples"][["machine", "threads", "seconds"]].values.tolist() == [
         ["here", 1, 3.0],
@@ -371,17 +379,18 @@ def test_a_published_case_of_another_machine_or_variant_is_kept(local, other_mac
     ]
 
 
-def test_nothing_at_all_gives_empty_tables():
+def test_without_records_and_publications_tables_are_empty():
     frames = collect_and_load({"experiment": "small", "cases": []})
     assert all(frame.empty for frame in frames.values())
 
 
+GZIP_HEADER_BYTES = 10
 INTACT = gzip.compress(b"a,b\n1,2\n" * 999)
 
 
 @pytest.mark.parametrize(
     "text",
-    [b"\x1f\x8b", b"no gzip", INTACT[:-20], INTACT[:10] + b"\xff" * 20],
+    [b"\x1f\x8b", b"no gzip", INTACT[:-20], INTACT[:GZIP_HEADER_BYTES] + b"\xff" * 20],
     ids=["two bytes", "no gzip", "cut off", "damaged inside"],
 )
 def test_a_torn_publication_is_refused_with_a_sentence(local, text):
@@ -403,8 +412,8 @@ def test_the_samples_of_all_experiments_are_joined_in_one_table(local):
         collect.join_samples(["nowhere"], "table.csv")
 
 
-def test_a_publication_says_what_it_is(local, real_record):
-    local.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
+def test_a_publication_describes_its_contents(local, real_record):
+    local.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), skip_reason="needs 64 cores")
     local.publish()
     assert (
         published_description()["machine"],
@@ -507,7 +516,7 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
 
 def test_the_reason_of_the_present_plan_is_reported(local):
     local.add(case_of(1)).add(case_of(64), has_record=False).publish()
-    local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
+    local.forget().add(case_of(2)).add(case_of(64), skip_reason="needs 64 cores, 2 available").publish(keep=True)
     assert published_table("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
 

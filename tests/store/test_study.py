@@ -171,7 +171,7 @@ def check_rows(case, *errors, bound=1.0, **further_columns):
     ]
 
 
-def test_validation_tells_the_check_that_uses_most_of_its_bound():
+def test_validation_reports_the_check_that_uses_most_of_its_bound():
     """It isn't that with the largest error; a check in two experiments counts once."""
     repeated = check_rows("b", 0.25, variant="tiled", bound=0.5)
     samples = frame(rows(1.0))

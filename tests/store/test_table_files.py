@@ -101,6 +101,7 @@ def test_a_table_with_a_changed_digit_is_refused_by_its_checksum():
         table_files.load(".")
 
 
+# The table has a header and three rows, of 16 fields each.
 @pytest.mark.parametrize(
     ("change", "mistake"),
     [

@@ -407,9 +407,9 @@ def test_the_quota_of_a_real_control_group_counts(quota_us, is_nested, baseline)
 
 # A made-up hierarchy is mounted over the real one, and files that describe it over the kernel's.
 MOUNT_MADE_UP_GROUPS = """
-mount --bind {home}/cgroup /proc/$$/cgroup
-mount --bind {home}/groups /sys/fs/cgroup
-mount --bind {home}/mountinfo /proc/$$/mountinfo
+mount --bind {folder}/cgroup /proc/$$/cgroup
+mount --bind {folder}/groups /sys/fs/cgroup
+mount --bind {folder}/mountinfo /proc/$$/mountinfo
 """
 # {version: (type of the file system, options of its mount, begin of a line of /proc/<pid>/cgroup)}.
 CGROUP_MOUNTS = {2: ("cgroup2", "cgroup2", "0::"), 1: ("cgroup", "rw,cpu,cpuacct", "4:cpu,cpuacct:")}
@@ -433,7 +433,7 @@ def test_the_quota_of_a_made_up_control_group_counts(name, baseline, tmp_path):
     (tmp_path / "mountinfo").write_text(f"30 20 0:26 / {mount_point} rw - {filesystem} {filesystem} {options}\n")
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
-    require_quota(baseline, cpus, MOUNT_MADE_UP_GROUPS.format(home=tmp_path), "unshare", "--mount")
+    require_quota(baseline, cpus, MOUNT_MADE_UP_GROUPS.format(folder=tmp_path), "unshare", "--mount")
 
 
 def require_quota(baseline, cpus, enter_commands, *wrapper):
