@@ -47,9 +47,9 @@ COMPILATIONS = [
     for architecture in ARCHITECTURES
     if architecture == "sm_90" or (dtype, index) == ("float32", 0)
 ]
-# The names of the kernels in the binaries, by workload, or by (workload, variant) where a variant has other ones.
 FORMS = ("nn", "tn", "nt")
 MLP_KERNELS = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
+# The names of the kernels in the binaries, by workload, or by (workload, variant) where a variant has other ones.
 KERNEL_NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP_KERNELS}
 KERNEL_NAMES["fma"] = {"recurrence"}
 KERNEL_NAMES["gemm", "cuda_tma"] = KERNEL_NAMES["gemm"] | {"add_parts"}

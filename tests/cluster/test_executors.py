@@ -35,7 +35,7 @@ def generic_profile(command):
 
 
 @pytest.mark.slow
-def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, describe_cluster, project, tmp_path):
+def test_jobs_of_any_executor_are_measured_and_slurm_is_not_called(submit, describe_cluster, project, tmp_path):
     describe_cluster(prelude='echo "$LADDER_NODES nodes" >&2')
     project.add("products", {"blas": {"threads": 1}, "openmp": {"threads": 2}}, sizes=SIZES)
     out, status = project.snakemake("results/table.csv", *generic_profile(submit), *RESOURCES)

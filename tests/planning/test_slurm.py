@@ -82,7 +82,10 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
             "allocation failure: Unable to contact slurm controller (connect failure)",
             "Slurm can't be reached from here: Unable",
         ),
-        ("allocation failure: Invalid qos specification", "Slurm refuses jobs for the nodes `cpu` of site.yaml: Inv"),
+        (
+            "allocation failure: Invalid qos specification",
+            "Slurm refuses jobs for the nodes `cpu` of site.yaml: Invalid qos",
+        ),
     ],
 )
 def test_a_slurm_that_can_not_be_reached_is_told_from_a_refusal(message, start, monkeypatch):

@@ -83,7 +83,7 @@ def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
 def test_kinds_of_different_nodes_need_different_labels(site):
     assert site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 4}})
     with pytest.raises(
-        LadderError, match=r"nodes\.gpu\.machine: nodes\.cpu has the same label, lab, but 8 cores in pl"
+        LadderError, match=r"nodes\.gpu\.machine: nodes\.cpu has the same label, lab, but 8 cores in place of 4"
     ):
         site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 4, "cores": 4}})
 

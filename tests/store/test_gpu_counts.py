@@ -54,6 +54,7 @@ def test_a_cold_start_is_the_median_over_the_processes():
     case = Case("dcgan", "cuda", complete("dcgan", {"images": 7}), {"gpus": 2, "batch": 5})
     columns = {"machine": "here", "experiment": "one", "workload": "dcgan", "variant": "cuda", "case": case.slug}
     columns |= {"gpus": 2, "images": 7, "phase": "total"}
+    # (cold start, seconds of the samples); the medians of the processes' medians and cold starts are 3.0 and 6.0.
     processes = [(4.0, (1.0, 1.0, 9.0)), (30.0, (3.0, 3.0, 3.0)), (6.0, (4.0,))]
     rows = [
         columns
