@@ -47,9 +47,9 @@ COMPILATIONS = [
     for architecture in ARCHITECTURES
     if architecture == "sm_90" or (dtype, index) == ("float32", 0)
 ]
-# The names of the kernels in the binaries, by workload, or by (workload, variant) where a variant has other ones.
 FORMS = ("nn", "tn", "nt")
 MLP_KERNELS = {"gather", "sigmoid", "relu", "softmax_loss", "sigmoid_slope", "relu_slope"}
+# The names of the kernels in the binaries, by workload, or by (workload, variant) where a variant has other ones.
 KERNEL_NAMES = {"gemm": {f"gemm_{form}" for form in FORMS}, "stream": {"read", "copy", "triad"}, "mlp": MLP_KERNELS}
 KERNEL_NAMES["fma"] = {"recurrence"}
 KERNEL_NAMES["gemm", "cuda_tma"] = KERNEL_NAMES["gemm"] | {"add_parts"}
@@ -68,7 +68,9 @@ KERNEL_NAMES["tconv", "cuda_implicit_mma"] = OPERAND_KERNELS | {
 }
 KERNEL_NAMES["tconv", "cuda_implicit_wgmma"] = KERNEL_NAMES["tconv", "cuda_implicit_mma"]
 KERNEL_NAMES["tconv", "cuda_implicit_tma"] = KERNEL_NAMES["tconv", "cuda_implicit_mma"]
-KERNEL_NAMES["tconv", "cuda_window"] = {f"to{k}_{to}" for k in (1, 2, 3, 4) for to in ("float32", "uint8")}
+KERNEL_NAMES["tconv", "cuda_window"] = {
+    f"to{channels}_{to}" for channels in (1, 2, 3, 4) for to in ("float32", "uint8")
+}
 KERNEL_NAMES["tconv", "cuda_window_mma"] = OPERAND_KERNELS | {
     f"{math}_to_{to}" for math in MATH_MODES for to in ("float32", "uint8")
 }
@@ -92,7 +94,8 @@ KERNEL_NAMES["descent", "cuda_persistent"] = {"solve", "solve_resident", "solve_
 KERNEL_NAMES["descent", "cuda_cluster"] = KERNEL_NAMES["descent", "cuda_symmetric"] = {"solve"}
 FLAT_KERNELS = ("products", "activations", "output_error", "deltas", "weight_change", "update")
 KERNEL_NAMES["backprop", "cuda_flat"] = {f"{name}_{index}" for name in FLAT_KERNELS for index in ("walk", "offsets")}
-KERNELS_OF_CUDA_KERNELS = (
+# Of the variant `cuda_kernels`.
+CUDA_KERNELS_KERNELS = (
     *(f"{name}_{place}" for name in ("products", "hidden_deltas") for place in ("global", "whole")),
     *(f"{name}_tiled" for name in ("products", "weight_change")),
     *(f"error_{way}" for way in ("atomic", "emulated", "block")),
@@ -100,7 +103,7 @@ KERNELS_OF_CUDA_KERNELS = (
 )
 KERNEL_NAMES["backprop", "cuda_kernels"] = {
     f"{name}_{scalars}_{tables}"
-    for name in KERNELS_OF_CUDA_KERNELS
+    for name in CUDA_KERNELS_KERNELS
     for scalars in ("argument", "constant")
     for tables in ("global", "readonly", "texture")
 }
@@ -124,6 +127,7 @@ MAX_SPILLS["gemm", "cuda_wgmma"] = 96
 MAX_SPILLS["gemm", "cuda_packed"] = 128
 # The addresses of every layer's arrays are on the stack.
 MAX_SPILLS["mlp", "cuda_persistent"] = 1024
+# Its launch bounds leave each thread its sums and 64 other registers.
 MAX_SPILLS["tconv", "cuda_implicit_wgmma"] = 40
 
 

@@ -1,4 +1,4 @@
-"""Numba's compilation ahead of measurements, once for each kind of problem."""
+"""Numba's compilation ahead of measurements, once for each kind of problem, with a note on what it depends on."""
 
 import shutil
 import subprocess
@@ -90,7 +90,7 @@ def test_after_compiling_ahead_a_measurement_compiles_nothing(case):
 
 
 @pytest.mark.slow
-def test_without_compiling_ahead_a_measurement_compiles_and_says_so():
+def test_without_compiling_ahead_a_measurement_compiles_and_reports_it():
     assert compiled_count(product_case()) > 0
     assert compiled_count(product_case(m=1, threads=2)) == 0
     assert compiled_count(product_case(form="tn")) > 0
@@ -142,7 +142,7 @@ def test_code_whose_text_has_changed_is_compiled_again_and_no_other():
 
 
 def test_a_note_is_valid_until_numba_changes(monkeypatch):
-    started, version = [], ["2.0"]  # version[0] is that of Numba
+    started = []  # the cases for which workers were started
 
     class FakeWorker:
         def __init__(self, case, protocol, prelude):
@@ -158,9 +158,9 @@ def test_a_note_is_valid_until_numba_changes(monkeypatch):
             pass
 
     monkeypatch.setattr(precompiling, "Worker", FakeWorker)
-    monkeypatch.setattr("importlib.metadata.version", lambda name: version[0])
     notes = []
-    for version[0] in ("2.0", "2.0", "3.0", "1.0"):
+    for numba_version in ("2.0", "2.0", "3.0", "1.0"):
+        monkeypatch.setattr("importlib.metadata.version", lambda name, version=numba_version: version)
         notes.append(precompile(product_case(m=99), configuration.protocol({})))
     assert [note["compiled"] for note in notes] == [1, 1, 2, 3]
     assert [note["state"]["numba"] for note in notes] == ["2.0", "2.0", "3.0", "1.0"]

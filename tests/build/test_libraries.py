@@ -77,14 +77,14 @@ def test_a_library_is_compiled_again_when_its_source_or_options_have_changed_and
     monkeypatch.setattr(libraries, "LINK_OPTIONS", (*libraries.LINK_OPTIONS, "-Wl,-O1"))
     assert libraries.ensure(*LIBRARY).stat().st_mtime_ns > recompiled
     intact = path.read_bytes()
-    # One bit changes, as by a faulty disk; loading the library would end in SIGBUS.
+    # One bit of a program header changes, as by a faulty disk; loading the library would end in SIGBUS.
     path.write_bytes(intact[:79] + bytes([intact[79] ^ 4]) + intact[80:])
     assert libraries.ensure(*LIBRARY).read_bytes() == intact
 
 
 @NEEDS_GCC
-def test_a_library_that_never_calls_openmp_loads_its_runtime_so_that_threads_can_be_read_back():
-    """In a separate process, since another library may have loaded the runtime in this one."""
+def test_a_library_that_never_calls_openmp_loads_the_openmp_runtime():
+    """Threads are read back from the runtime. In another process, since this one may have loaded it already."""
     path = libraries.ensure("backprop", "before", "dtype=float32,flags=O2").resolve()
     code = f"import ctypes; ctypes.CDLL({str(path)!r}); assert 'libgomp' in open('/proc/self/maps').read()"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -114,8 +114,8 @@ def test_the_report_has_the_options_and_the_vectorised_loops(tmp_path, monkeypat
 def test_no_flags_change_how_the_process_computes(flags):
     """-ffast-math passed to the linker would flush subnormal numbers to zero, in NumPy too."""
     libraries.load("gemm", "c_openmp", "float32", flags=flags)
-    tiny = np.float32(1e-40)
-    assert tiny * np.float32(0.5) > 0
+    subnormal = np.float32(1e-40)
+    assert subnormal * np.float32(0.5) > 0
 
 
 @NEEDS_GCC

@@ -9,10 +9,10 @@ from ladder.records import files
 
 SOURCE = """
 extern "C" __global__ void __launch_bounds__(96) bounded(float *a) {
-  __shared__ float s[96];
-  s[threadIdx.x] = a[threadIdx.x];
+  __shared__ float values[96];
+  values[threadIdx.x] = a[threadIdx.x];
   __syncthreads();
-  a[threadIdx.x] = s[95 - threadIdx.x];
+  a[threadIdx.x] = values[95 - threadIdx.x];
 }
 extern "C" __global__ void __launch_bounds__(1024, 1) large(float *a) { a[threadIdx.x] = 1; }
 extern "C" __global__ void unbounded(float *a) { a[threadIdx.x] = 1; }
@@ -66,7 +66,7 @@ def test_launch_bounds_are_read_from_a_binary(tmp_path, architecture):
     bounds = launch_bounds(code)
     assert bounds == {"bounded": 96, "large": 1024}
     kernels = report.kernel_resources(log, architecture, bounds, 0)
-    assert (kernels["bounded"]["threads"], kernels["bounded"]["shared"]) == (96, 384)
+    assert (kernels["bounded"]["threads"], kernels["bounded"]["shared"]) == (96, 384)  # 96 floats
     assert kernels["unbounded"]["threads"] is kernels["unbounded"]["occupancy"] is None
     # Only the number of warps limits these kernels, whose blocks have 3 and 32 warps.
     max_warps = 48 if architecture in ("sm_86", "sm_120") else 64

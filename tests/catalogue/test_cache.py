@@ -6,6 +6,7 @@ from ladder.catalogue import cache, imports, sources
 from ladder.errors import LadderError
 
 VARIANT_MODULE = "ladder.workloads.gemm.mine"
+VARIANT_TEXT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 
 
 @pytest.fixture
@@ -16,12 +17,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("LADDER_VARIANTS", str(tmp_path / "variants"))
     folder = tmp_path / "variants/gemm"
     folder.mkdir(parents=True)
-    (folder / "mine.py").write_text(VARIANT)
+    (folder / "mine.py").write_text(VARIANT_TEXT)
     yield folder
     sources.clear_caches()
-
-
-VARIANT = 'DEVICE = "cuda"\nRUNTIME = "cuda"\nSOURCE = "kernel.cu"\n'
 
 
 def fingerprint_and_files():
@@ -72,7 +70,7 @@ def test_compiled_python_is_not_an_edit(folder, monkeypatch):
 def test_the_order_of_users_folders_counts(folder, tmp_path, monkeypatch):
     other_folder = tmp_path / "others/gemm"
     other_folder.mkdir(parents=True)
-    (other_folder / "mine.py").write_text(VARIANT + "z = 1\n")
+    (other_folder / "mine.py").write_text(VARIANT_TEXT + "z = 1\n")
     results = []
     for order in (("variants", "others"), ("others", "variants")):
         monkeypatch.setenv("LADDER_VARIANTS", ":".join(str(tmp_path / name) for name in order))
@@ -99,9 +97,9 @@ def test_a_result_is_not_cached_if_a_file_was_edited_meanwhile(folder):
     """The result is that of the new text, while the digest of the code is that of the old text."""
     sources.clear_caches()
     cache.code_digest()
-    (folder / "mine.py").write_text(VARIANT + "z = 1\n")
+    (folder / "mine.py").write_text(VARIANT_TEXT + "z = 1\n")
     fingerprint = sources.digest(VARIANT_MODULE)
-    (folder / "mine.py").write_text(VARIANT)
+    (folder / "mine.py").write_text(VARIANT_TEXT)
     assert fingerprint_and_files()[0] != fingerprint
 
 

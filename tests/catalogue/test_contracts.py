@@ -1,4 +1,4 @@
-"""The contracts in `docs/contracts.md` and as data, the modules that fulfil them, and those that planning refuses."""
+"""The contracts in `docs/contracts.md` and `ladder.catalogue.contracts`, modules that fulfil them, and refused ones."""
 
 import ast
 import inspect
@@ -64,11 +64,11 @@ def arguments(function):
 
 
 def test_the_harness_uses_only_attributes_of_a_device_that_the_host_has():
-    device, used_attributes = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
+    device_expression, used_attributes = re.compile(r"\b(device|devices\.of\(\w+\))$"), set()
     for path in (imports.PACKAGE / "harness").glob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
-        used_attributes |= {node.attr for node in attributes if device.search(ast.unparse(node.value))}
+        used_attributes |= {node.attr for node in attributes if device_expression.search(ast.unparse(node.value))}
     assert used_attributes <= set(vars(Host))
     assert {name for name in vars(Host) if not name.startswith("__")} == used_attributes
 
@@ -83,22 +83,22 @@ def test_the_host_needs_neither_cupy_nor_mpi():
 
 
 @pytest.mark.parametrize(
-    ("heading", "data"),
+    ("heading", "module_contract"),
     [("A workload", contracts.WORKLOAD), ("A variant", contracts.VARIANT)],
     ids=["workload", "variant"],
 )
-def test_the_documents_tables_have_the_names_of_the_data(heading, data):
+def test_the_documented_names_of_a_module_are_those_of_its_contract(heading, module_contract):
     documented = contract(heading)
-    assert set(documented) == set(data.names)
+    assert set(documented) == set(module_contract.names)
     for name, (arguments, meaning) in documented.items():
-        entry = data.names[name]
+        entry = module_contract.names[name]
         assert arguments == entry.arguments, name
         is_optional = meaning.startswith("optional") or "not needed" in meaning.lower()
         has_alternative = entry.alternative is not None or name == "RUNTIME"
         assert is_optional == (entry.need != contracts.REQUIRED or has_alternative), name
 
 
-def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
+def test_the_documented_names_of_a_chapter_are_those_of_its_contract():
     rows = dict(
         line.strip("| ").split(" | ", 1) for line in section("A chapter").splitlines() if line.startswith("| `")
     )
@@ -109,11 +109,11 @@ def test_the_documents_table_of_a_chapter_has_the_names_of_the_data():
         assert documented == names, file
 
 
-def test_the_documents_have_the_names_of_other_modules():
-    for data in (contracts.REFERENCE, contracts.ARTEFACTS):
-        assert all(contracts.signature(*pair) in CONTRACTS for pair in data.names.items())
-    table = dict(NAME.findall("\n".join(re.findall(r"^\| (`.*?`) ", generation.__doc__, re.MULTILINE))))
-    assert table == {name: entry.arguments or "" for name, entry in contracts.FORMATS.names.items()}
+def test_the_names_of_references_artefacts_and_formats_are_documented():
+    for module_contract in (contracts.REFERENCE, contracts.ARTEFACTS):
+        assert all(contracts.signature(*pair) in CONTRACTS for pair in module_contract.names.items())
+    documented_formats = dict(NAME.findall("\n".join(re.findall(r"^\| (`.*?`) ", generation.__doc__, re.MULTILINE))))
+    assert documented_formats == {name: entry.arguments or "" for name, entry in contracts.FORMATS.names.items()}
 
 
 def test_defaults_are_those_of_the_contract_and_the_document():
@@ -194,6 +194,7 @@ def edit(path, old, new):
 
 
 DEF_EXPECTED = "def expected(sizes, inputs, precision):"
+# (file of the copy, text, its replacement with the misspelt name, the right name).
 MISSPELT_NAMES = [
     ("__init__.py", "SIZES =", "SIZE =", "SIZES"),
     ("__init__.py", "def arrays(", "def array(", "arrays"),
@@ -256,6 +257,7 @@ def test_a_misspelt_function_of_a_table_is_refused(axpy):
     assert "`square(machine, other)` in line 1" in refusal_of_copy()
 
 
+# (file of the copy, text that is appended to it), with what makes its name valid.
 VALID_HELPERS = [
     ("__init__.py", "_round = 3"),  # private
     ("__init__.py", "def width(sizes):\n    return 1"),  # like no name of the contract
@@ -310,6 +312,7 @@ def test_a_missing_name_is_refused_when_planning(axpy, file, old, sentence):
     assert f"{axpy / file} {sentence} See docs/contracts.md." in refusal_of_copy()
 
 
+# (file of the copy, right arguments, wrong ones, those in the message, or None for those of `setup`).
 WRONG_ARGUMENTS = [
     ("__init__.py", "cost(sizes)", "cost(size)", "cost(sizes)"),
     ("__init__.py", "cost(sizes)", "cost()", "cost(sizes)"),
@@ -343,8 +346,10 @@ def test_facts_change_the_arguments_of_the_cost(axpy):
 
 
 def test_a_literal_in_place_of_a_function_is_refused(axpy):
+    lines = (axpy / "__init__.py").read_text().splitlines()
+    (number,) = (position for position, line in enumerate(lines, 1) if line.startswith("FACTOR ="))
     edit(axpy / "__init__.py", "FACTOR =", "rounds = 3\nFACTOR =")
-    assert f"`rounds` in line 17 of {axpy / '__init__.py'} must be `rounds(sizes)`." in refusal_of_copy()
+    assert f"`rounds` in line {number} of {axpy / '__init__.py'} must be `rounds(sizes)`." in refusal_of_copy()
     edit(axpy / "__init__.py", "rounds = 3", "rounds = lambda sizes: 3")
     assert len(plan_copy()) == 2
 

@@ -16,7 +16,7 @@ from ladder.harness import environment
 from ladder.planning import plan
 from ladder.records import record
 
-WORKLOAD = """
+WORKLOAD_MODULE = """
 from types import SimpleNamespace
 
 import numpy as np
@@ -50,7 +50,7 @@ def cost(sizes):
 def check(sizes, inputs, outputs, round, data, reference, precision):
     return [compare("scaled", outputs["y"], 2 * (data[: sizes["n"]] + round), np.full(sizes["n"], 1e-12))], None
 """
-VARIANT = """
+VARIANT_MODULE = """
 from functools import partial
 
 import numpy as np
@@ -62,7 +62,7 @@ RUNTIME = "blas"
 def setup(problem, *, threads: int):
     return [("scale", partial(np.multiply, problem.x, 2, out=problem.y))]
 """
-ARTEFACTS = """
+ARTEFACTS_MODULE = """
 import numpy as np
 
 from ladder.data import dataset
@@ -76,7 +76,7 @@ def make(name, path, data):
     elif name == "picture.npy":
         np.save(path, np.load(data).reshape(28, 28))
 """
-FIGURE = """
+FIGURE_MODULE = """
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -97,7 +97,12 @@ def write_workload(root):
     folder = Path(root, "scaling")
     (folder / "paper").mkdir(parents=True)
     (folder / "paper/__init__.py").touch()
-    modules = {"__init__": WORKLOAD, "numpy": VARIANT, "artefacts": ARTEFACTS, "paper/picture": FIGURE}
+    modules = {
+        "__init__": WORKLOAD_MODULE,
+        "numpy": VARIANT_MODULE,
+        "artefacts": ARTEFACTS_MODULE,
+        "paper/picture": FIGURE_MODULE,
+    }
     for name, text in modules.items():
         (folder / f"{name}.py").write_text(text)
 
@@ -114,7 +119,9 @@ def scaling(tmp_path, monkeypatch):
     sources.clear_caches()
 
 
-SLUG = "n=700,dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
+PIXELS = 28 * 28  # of a picture of a digit, and so the number of weights
+N = 700  # the weights that a case reads
+SLUG = f"n={N},dtype=float64,weights=weights,seed=1,cache=warm,threads=1"
 WEIGHTS, PICTURE = "results/data/scaling/weights.npy", "results/data/scaling/picture.npy"
 
 
@@ -170,7 +177,7 @@ def test_the_fingerprint_of_artefacts_follows_their_code(scaling):
 def test_the_workflow_makes_artefacts_and_rebuilds_what_reads_them(study):
     write_workload(study.folder / "own")
     study.config["variant_folders"] = ["own"]
-    study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
+    study.add("own", {"numpy": {"threads": 1}}, {"n": N, "weights": "weights"}, "scaling")
     targets = ["results/tables/own/samples.csv", "results/figures/scaling_picture.svg"]
     out, status = study.snakemake("--cores", "2", *targets)
     assert status == 0, out
@@ -188,11 +195,11 @@ def test_the_workflow_makes_artefacts_and_rebuilds_what_reads_them(study):
 def test_the_workflow_unpacks_published_artefacts_instead_of_making_them(study, monkeypatch):
     write_workload(study.folder / "own")
     study.config["variant_folders"] = ["own"]
-    study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
+    study.add("own", {"numpy": {"threads": 1}}, {"n": N, "weights": "weights"}, "scaling")
     monkeypatch.chdir(study.folder)
     monkeypatch.setenv("LADDER_VARIANTS", str(study.folder / "own"))
     for number in range(2):
-        np.save("made.npy", np.full(784, number))
+        np.save("made.npy", np.full(PIXELS, number))
         published.publish("scaling", "weights.npy", "made.npy")
         assert WEIGHTS in study.pending_files(WEIGHTS)
         out, status = study.snakemake("--cores", "2", WEIGHTS)
@@ -214,11 +221,11 @@ def test_the_workflow_unpacks_published_artefacts_instead_of_making_them(study, 
 def test_artefacts_made_from_published_ones_are_shown_without_measuring(study, monkeypatch):
     write_workload(study.folder / "own")
     study.config |= {"variant_folders": ["own"], "measure": False}
-    study.add("own", {"numpy": {"threads": 1}}, {"n": 700, "weights": "weights"}, "scaling")
+    study.add("own", {"numpy": {"threads": 1}}, {"n": N, "weights": "weights"}, "scaling")
     monkeypatch.chdir(study.folder)
     figure = "results/figures/scaling_picture.pdf"
     assert study.snakemake("-n", figure)[1], "digits would have to be fetched"
-    np.save("made.npy", np.ones(784))
+    np.save("made.npy", np.ones(PIXELS))
     monkeypatch.setenv("LADDER_VARIANTS", str(study.folder / "own"))
     published.publish("scaling", "weights.npy", "made.npy")
     assert {WEIGHTS, PICTURE, figure} <= study.pending_files(figure)

@@ -81,7 +81,7 @@ def test_edits_of_code_that_no_measurement_reaches_invalidate_none(project_copy,
     assert invalid_cases(cases, original_fingerprints) == []
 
 
-# (file, text, its replacement, the devices whose measurements are invalid, or variants if not all of a device are).
+# {what is edited: (file, text, its replacement, the devices and variants whose measurements become invalid)}.
 RELEVANT_EDITS = {
     "the worker": ("harness/worker.py", "gc.disable()", "gc.disable() or None", HOST_DEVICES | GPU_DEVICES),
     "the environment of a worker": (
@@ -108,7 +108,7 @@ RELEVANT_EDITS = {
         "def have_converged(unused=0, *",
         HOST_DEVICES | GPU_DEVICES,
     ),
-    "the ceilings' judgement": (
+    "the comparison with ceilings": (
         "harness/plausibility.py",
         "fastest < floor",
         "fastest <= floor",
@@ -135,9 +135,9 @@ RELEVANT_EDITS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("subject", RELEVANT_EDITS)
 def test_an_edit_invalidates_the_measurements_that_reach_it(project_copy, cases, original_fingerprints, subject):
-    name, old, new, devices_or_variants = RELEVANT_EDITS[subject]
+    name, old, new, devices_and_variants = RELEVANT_EDITS[subject]
     edit(project_copy / name, old, new)
-    expected = {case.key for case in cases if {traits.device(case), case.variant} & devices_or_variants}
+    expected = {case.key for case in cases if {traits.device(case), case.variant} & devices_and_variants}
     assert {case.key for case in invalid_cases(cases, original_fingerprints)} == expected
 
 
@@ -170,7 +170,8 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
         project_copy / "workloads/include/ptx/async_copy.cuh", "#pragma once", "#pragma once\nconstexpr int UNUSED = 1;"
     )
     edit(project_copy / "workloads/gemm/blas.py", "1.0,", "2.0 / 2,")
-    used_variants = {"cuda_columns", "cuda_tiled", "cuda_mma", "cuda_tma", "blas"}
+    # Those of gemm that include the header, and the edited one; trainings use them as products.
+    gemm_variants = {"cuda_columns", "cuda_tiled", "cuda_mma", "cuda_tma", "blas"}
     tconv_variants = {
         f"cuda_{name}"
         for name in ("implicit", "implicit_mma", "implicit_wgmma", "implicit_tma", "window", "window_mma")
@@ -179,8 +180,8 @@ def test_a_header_counts_where_it_is_included_and_a_variant_where_it_is_used(
     assert stale == {
         case.key
         for case in cases
-        if (case.workload == "gemm" and case.variant in used_variants)
-        or case.tuning.get("product") in used_variants
+        if (case.workload == "gemm" and case.variant in gemm_variants)
+        or case.tuning.get("product") in gemm_variants
         or (case.workload == "backprop" and case.variant in ("blas", "cuda_fused"))
         or (case.workload == "tconv" and case.variant in tconv_variants)
         or (case.workload == "mlp" and case.variant in ("cuda_fused", "cuda_fused_mma", "cuda_persistent"))
@@ -197,6 +198,7 @@ def test_a_new_rung_does_not_concern_the_others(project_copy, cases, original_fi
     assert invalid_cases(cases, original_fingerprints) == []
 
 
+# (module of the package, its new name).
 MOVES = [
     ("harness.validation", "harness.judging"),
     ("harness.worker", "harness.sampling"),

@@ -26,6 +26,9 @@ from ladder.planning.plan import grid
 from ladder.records.case import Case
 
 SIZES = {"rows": 30, "columns": 20, "per_row": 5}
+# The sums that the variant `gathered` computes, and its statement that writes them into `problem.out`.
+SUM_EXPRESSION = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
+SUM_STATEMENT = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
 
 
 def forget_spmv():
@@ -71,13 +74,35 @@ def refusal(*arguments):
     return str(caught.value)
 
 
+def answers_of_worker(monkeypatch):
+    """What a worker of the copy's `gathered` answers, in this process."""
+    case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
+    job = {"workload": "spmv", "variant": "gathered", "case": case.slug, "data": {}, "reference": None} | JOB_PROTOCOL
+    job["fault_report"] = os.devnull
+    messages = iter([json.dumps(job), "go {}"])  # the harness sends the job, then the order to measure
+    output, host = io.StringIO(), devices.load("host")
+    monkeypatch.setattr(host, "receive", lambda: next(messages))
+    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # this process may have any number of them
+    monkeypatch.setattr(host, "flusher", lambda: lambda: None)
+    monkeypatch.setattr(sys, "argv", ["worker", "host"])
+    monkeypatch.setattr(sys, "stdout", output)
+    with contextlib.suppress(SystemExit, Exception):
+        worker.main()
+    return [json.loads(line) for line in output.getvalue().splitlines()]
+
+
+def command_words(sizes):
+    """Sizes as words of a command line."""
+    return [f"{name}={value}" for name, value in sizes.items()]
+
+
 def test_the_workload_without_a_mistake_is_planned(spmv):
     assert [item.skip_reason for item in plan_copy()] == [None, None]
     assert len(plan_copy(SIZES | {"rows": [10, 10**7]})) == 4
 
 
 # Of the workload: (text, its replacement, the sentence, where the blamed line is: lines below the text, a text in that
-# line, or None if no line is checked).
+# line, or None if no line is checked). In a sentence `.*` is a pattern.
 WORKLOAD_MISTAKES = [
     # Constants.
     ("SIZES = {", "SIZES = [{", "isn't valid Python", None),
@@ -291,7 +316,7 @@ WORKLOAD_MISTAKES = [
 
 
 def pattern(sentence):
-    """The pattern of a sentence, in which only `.*` has a meaning."""
+    """The regular expression of a sentence, in which only `.*` is special."""
     return re.escape(sentence).replace(r"\.\*", ".*")
 
 
@@ -307,10 +332,11 @@ def test_a_mistake_in_a_workload_is_refused_when_planning_and_blames_it(spmv, ol
     assert "gathered.py" not in message
     if isinstance(blamed_line, str):
         blamed_line, line = 0, path.read_text().partition(blamed_line)[0].count("\n") + 1
+    # "ine", because the word may begin a sentence.
     assert blamed_line is None or f"ine {line + blamed_line} of {path}" in message, (line, message)
 
 
-# Of the variant `gathered`: (text, its replacement, the sentence).
+# Of the variant `gathered`: (text, its replacement, the sentence, in which `ine` is the word "line" or "Line").
 VARIANT_MISTAKES = [
     ('DEVICE = "host"', 'DEVICE = "cpu"', "`DEVICE` in line 5 of .* is 'cpu': it must be one of host"),
     ('DEVICE = "host"', 'DEVISE = "host"', "did you mean `DEVICE`?"),
@@ -400,6 +426,7 @@ def test_a_module_of_two_folders_is_refused(spmv, monkeypatch, name):
     assert f"{spmv / name} and {copy} have the same name, so that only the first would count: rename one." in refusal()
 
 
+# (statement, a part of the error).
 MISSING_IMPORTS = [
     ("import nunpy as np", "line 3 of {path} imports 'nunpy', which isn't installed. Install nunpy; with REQUIRES"),
     ("from nunpy.linalg import norm", "imports 'nunpy', which isn't installed"),
@@ -416,7 +443,7 @@ def test_an_import_of_what_is_missing_is_refused_when_planning(spmv, statement, 
     path = spmv / "gathered.py"
     edit(path, "import numpy as np", f"{statement}\nimport numpy as np")
     (spmv / "helper.py").write_text("import absent\n")
-    assert sentence.format(path=path, folder=spmv)[1:] in refusal()
+    assert sentence.format(path=path, folder=spmv)[1:] in refusal()  # its first letter may be a capital
 
 
 @pytest.mark.parametrize(
@@ -438,6 +465,7 @@ def test_optional_and_present_imports_are_planned(spmv, statement):
     assert str(gathered.skip_reason) == ("nunpy is not installed" if "REQUIRES" in statement else "None")
 
 
+# (statement, a part of the error).
 UNDEFINED_NAMES = [
     ("from ladder.harness.steps import Stesp", "imports 'Stesp' from ladder.harness.steps, but {harness} doesn't"),
     ("from ladder.harness import steps\nX = steps.Stesp", "uses steps.Stesp, but {harness} doesn't define it. Did you"),
@@ -535,6 +563,7 @@ def test_modules_that_import_each_other_are_refused_with_a_cure(spmv, monkeypatc
     assert f"(line 1 of {spmv}/b.py). Two modules import each other: move what both use to a third one" in message
 
 
+# (sizes, variants of the experiment, the error).
 MISSPELT_NAMES = [
     ({"row": 30, "columns": 20, "per_row": 5}, None, "spmv has no size named row: its sizes are rows"),
     (SIZES | {"per_row": 21}, None, "per_row=21 of spmv exceeds columns=20"),
@@ -551,12 +580,13 @@ def test_a_misspelt_name_of_an_experiment_is_refused_with_the_known_ones(spmv, s
     assert re.search(sentence, refusal(sizes, variants))
 
 
-SMALL_SIZES = "The sizes were rows=5, columns=4, per_row=3, dtype=float64, seed=1: if no case can have them, let"
+SMALL_SIZES_NOTE = "The sizes were rows=5, columns=4, per_row=3, dtype=float64, seed=1: if no case can have them, let"
 
 
 def test_at_small_sizes_the_refusal_names_them_if_they_are_to_blame(spmv):
+    # The workload is tried with 5 rows and, if that fails, with 10: here, the first trial alone fails, then both.
     edit(spmv / "__init__.py", '.reshape(sizes["rows"]', ".reshape(10")
-    assert refusal(SIZES | {"rows": 10**7}).endswith(f"{SMALL_SIZES} `refuse` say so.")
+    assert refusal(SIZES | {"rows": 10**7}).endswith(f"{SMALL_SIZES_NOTE} `refuse` say so.")
     edit(spmv / "__init__.py", ".reshape(10", ".reshape(7")
     forget_spmv()
     assert "The sizes were" not in refusal(SIZES | {"rows": 10**7})
@@ -570,6 +600,7 @@ def test_the_small_sizes_of_large_arrays_differ_so_that_swapped_shapes_show(spmv
 
 
 def test_small_sizes_are_equal_only_if_the_workload_refuses_others(spmv):
+    """Small sizes begin at 3 and have the order of the sizes that they replace."""
     sizes = workloads.complete("spmv", {"rows": 10**6, "columns": 10**6, "per_row": 7})
     assert [trial.small_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 5, 3]
     assert [trial.tied_sizes("spmv", sizes, 3)[name] for name in SIZES] == [4, 4, 3]
@@ -586,6 +617,7 @@ def test_a_shape_that_is_right_for_equal_sizes_alone_names_the_sizes(spmv):
     assert "The sizes were rows=4, columns=5, per_row=3" in message
 
 
+# A function that is appended to the workload; `{}` is what it returns.
 CHECK_FUNCTION = """
 def check(sizes, inputs, outputs, round, data, reference, precision):
     return {}
@@ -603,7 +635,7 @@ WRONG_CHECK_RESULTS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("result", "sentence"), WRONG_CHECK_RESULTS)
-def test_what_a_check_returns_is_checked_when_planning_and_in_a_worker(spmv, monkeypatch, result, sentence):
+def test_a_wrong_result_of_a_check_is_refused_when_planning_and_in_a_worker(spmv, monkeypatch, result, sentence):
     path = spmv / "__init__.py"
     edit(path, "import product_factor", "import Check, compare, product_factor")
     path.write_text(path.read_text() + CHECK_FUNCTION.format(result))
@@ -664,7 +696,8 @@ def test_a_check_that_only_large_errors_fail_is_accepted(spmv, monkeypatch):
 )
 def test_a_bound_must_refuse_an_error_as_large_as_the_values(spmv, exact, dtype, bound, is_refused):
     exact, checker = np.array(exact), trial.Trial(workloads.load("spmv"), spmv / "__init__.py")
-    call = partial(checker.require_tight_bound, "out", (exact, bound), np.dtype(dtype), 5.0)
+    magnitude = 5.0  # of the inputs; a residual is smaller by far
+    call = partial(checker.require_tight_bound, "out", (exact, bound), np.dtype(dtype), magnitude)
     if is_refused:
         with pytest.raises(LadderError, match="would pass"):
             call()
@@ -689,7 +722,7 @@ def test_verbs_that_measure_refuse_a_mistake_before_a_worker_starts(spmv, monkey
     monkeypatch.setattr(ranking_session, "hold_machine", lambda *cases: contextlib.nullcontext())
     case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
     calls = {
-        "run": lambda: ranking_session.run(["spmv/gathered", *words(SIZES)], [], QUICK, None),
+        "run": lambda: ranking_session.run(["spmv/gathered", *command_words(SIZES)], [], QUICK, None),
         "profile": lambda: profiling.profile(case, ({}, None)),
         "compare": lambda: comparison.compare_cases(case, case),
     }
@@ -697,12 +730,7 @@ def test_verbs_that_measure_refuse_a_mistake_before_a_worker_starts(spmv, monkey
         calls[verb]()
 
 
-def words(sizes):
-    """Sizes as words of a command line."""
-    return [f"{name}={value}" for name, value in sizes.items()]
-
-
-def test_an_unknown_workload_says_where_own_ones_are_found(spmv, monkeypatch):
+def test_the_error_of_an_unknown_workload_lists_the_users_folders(spmv, monkeypatch):
     with pytest.raises(LadderError, match=f"'unheard': .* folders of LADDER_VARIANTS or, .*: now {spmv.parent}"):
         workloads.load("unheard")
     monkeypatch.delenv("LADDER_VARIANTS")
@@ -727,7 +755,7 @@ def test_a_sweep_tries_a_workload_once_for_each_of_its_sizes(spmv, monkeypatch):
     assert len(calls) == 2
 
 
-RETURN_STATEMENT = "    return run\n"
+# (text, its replacement, the error, the line that is blamed, or None for the whole file).
 FAILING_RUNS = [
     ("np.add.reduceat(problem.entries", "np.add.reduceat(problem.entry", "AttributeError: .*entry", 14),
     ("problem.starts[:-1]", "problem.starts", "IndexError", 14),
@@ -751,6 +779,8 @@ def test_a_variant_that_stops_is_blamed_with_its_line(spmv, monkeypatch, old, ne
     assert (f"(line {line} of {path})." if line else f"({path}).") in message
 
 
+RETURN_STATEMENT = "    return run\n"
+# (replacement of RETURN_STATEMENT, a part of the error).
 WRONG_SETUP_RESULTS = [
     ("    return None\n", "returns None"),
     ("    return problem.out\n", "returns an array of the shape (30,)"),
@@ -760,7 +790,7 @@ WRONG_SETUP_RESULTS = [
 
 
 @pytest.mark.parametrize(("statement", "sentence"), WRONG_SETUP_RESULTS)
-def test_what_setup_returns_is_checked_in_a_worker(spmv, monkeypatch, statement, sentence):
+def test_a_wrong_result_of_setup_is_refused_in_a_worker(spmv, monkeypatch, statement, sentence):
     path = spmv / "gathered.py"
     edit(path, RETURN_STATEMENT, statement)
     assert answers_of_worker(monkeypatch)[-1]["error"] == (
@@ -769,6 +799,7 @@ def test_what_setup_returns_is_checked_in_a_worker(spmv, monkeypatch, statement,
     )
 
 
+# (expression, the error, the line that is blamed).
 UNCOMPILABLE_EXPRESSIONS = [
     ("x[i].foo(3)", "TypingError: Unknown attribute 'foo' of type float64", 10),
     (
@@ -848,8 +879,7 @@ def test_a_result_as_inexact_as_float32_says_so(spmv, monkeypatch, file, old, ne
     assert f"Such an error is that of float32: {sentence}." in message
 
 
-SUM_STATEMENT = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1], out=problem.out)"
-SUM_EXPRESSION = "np.add.reduceat(problem.entries * problem.x[problem.indices], problem.starts[:-1])"
+# Statements that leave `problem.out` unwritten, in the first call or in later ones.
 UNWRITTEN_RESULTS = {
     "in a copy": f"out = problem.out.copy(); out[...] = {SUM_EXPRESSION}",
     "rebound": f"problem.out = {SUM_EXPRESSION}",
@@ -866,22 +896,6 @@ def test_a_result_that_is_not_written_says_how_to_write_it(spmv, monkeypatch, st
     assert "30 of the 30 elements of the result 'out' are NaN" in message
     assert "`out` holds NaN before each call: write every element into `problem.out` itself in each call" in message
     assert "don't add to what it holds" in message
-
-
-def answers_of_worker(monkeypatch):
-    """What a worker of the copy's `gathered` answers, in this process."""
-    case = Case("spmv", "gathered", workloads.complete("spmv", SIZES), {"threads": 1})
-    job = {"workload": "spmv", "variant": "gathered", "case": case.slug, "data": {}, "reference": None} | JOB_PROTOCOL
-    job["fault_report"] = os.devnull
-    lines, output, host = iter([json.dumps(job), "go {}"]), io.StringIO(), devices.load("host")
-    monkeypatch.setattr(host, "receive", lambda: next(lines))
-    monkeypatch.setattr(host, "require_threads", lambda *arguments: None)  # this process may have any number of them
-    monkeypatch.setattr(host, "flusher", lambda: lambda: None)
-    monkeypatch.setattr(sys, "argv", ["worker", "host"])
-    monkeypatch.setattr(sys, "stdout", output)
-    with contextlib.suppress(SystemExit, Exception):
-        worker.main()
-    return [json.loads(line) for line in output.getvalue().splitlines()]
 
 
 def test_every_workload_of_the_project_passes_the_trial():

@@ -20,7 +20,7 @@ UNPACK = ["artefact", "dcgan", FILE, "--unpack", "--out", "results/data/dcgan/le
 
 @pytest.fixture
 def contents(tmp_path, monkeypatch):
-    """The bytes of an artefact that is published below the working directory: numbers of 11 significant bits."""
+    """The bytes of an artefact that is published below the working directory: float16 values in float32."""
     monkeypatch.chdir(tmp_path)
     numbers = np.random.default_rng(1).standard_normal(20_001).astype(np.float16).astype("<f4")
     numbers.tofile("made.bin")
@@ -29,6 +29,7 @@ def contents(tmp_path, monkeypatch):
 
 
 def test_a_published_artefact_is_unpacked_unchanged(contents):
+    # A float16 has half the bits of a float32; the rest compresses to little.
     assert published.archive_path("dcgan", FILE).stat().st_size < 0.55 * len(contents)
     assert published.checksum_of("dcgan", FILE) == hashlib.sha256(contents).hexdigest()
     assert published.checksum_of("dcgan", "pictures.png") is None
@@ -57,6 +58,7 @@ def empty_checksum(archive, checksum):
     checksum.write_text("\n")
 
 
+# (function that damages the archive or its checksum, words of the error).
 FAULTS = [
     (truncate, "can't be unpacked"),
     (replace_contents, "has the SHA-256 checksum"),

@@ -60,9 +60,10 @@ def test_the_ladders_are_printed_with_devices_tunings_and_sizes(monkeypatch, cap
     main(["list", "--rungs"])
     lines = capsys.readouterr().out.splitlines()
     assert "gemm: form=nn|tn|nt, m, n, k, dtype=float64|float32, source=random|mnist|digits, seed=1" in lines
-    (blas,) = [line.split(maxsplit=2) for line in lines if line.startswith("  blas ") and "OpenBLAS" in line][:1]
-    assert blas[1] == "host"
-    assert blas[2].endswith("(threads)")
+    first_blas_line = next(line for line in lines if line.startswith("  blas ") and "OpenBLAS" in line)
+    _, device, description = first_blas_line.split(maxsplit=2)
+    assert device == "host"
+    assert description.endswith("(threads)")
     assert any("(ranks, mode=ship|resident, chunks=1, graph=off|on)" in line for line in lines)
     printed = {line.split()[0] for line in lines if line.startswith("  ")}
     assert printed == {variant for workload in workloads.names() for variant in workloads.variants(workload)}

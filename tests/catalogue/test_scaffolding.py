@@ -126,6 +126,8 @@ def test_the_verb_writes_a_variant_that_runs(folder, capsys):
     assert f"Try it:  LADDER_VARIANTS={folder.parent / 'other'} ladder run stream/mine" in capsys.readouterr().out
     main(["new", "stream/mine"])
     words = capsys.readouterr().out.split("Try it:  ladder run ")[1].splitlines()[0].split()
-    assert [case.variant for case in cases_of(words[:-1])] == ["mine", "openmp"]
+    *case_words, quick_option = words
+    assert quick_option == "--quick"
+    assert [case.variant for case in cases_of(case_words)] == ["mine", "openmp"]
     main(["run", *words, "--processes", "2"])
     assert "stream/mine" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A workload's sizes: their order, their defaults and their kinds; and small sizes."""
+"""A workload's sizes: their order, their defaults, their kinds, and those that contradict each other."""
 
 import math
 
@@ -39,7 +39,7 @@ def test_a_size_of_another_kind_is_refused(size, message):
     assert str(error.value).startswith(message)
 
 
-def test_missing_sizes_get_the_given_number():
+def test_missing_sizes_are_completed_with_a_number():
     assert workloads.complete_with("gemm", {"m": 9, "form": "tn"}, 2) == workloads.complete(
         "gemm", {"form": "tn", "m": 9, "n": 2, "k": 2}
     )
@@ -50,6 +50,7 @@ def test_missing_sizes_get_the_given_number():
     [
         ("gemm", {"m": 2, "n": 3, "k": 784, "source": "digits"}, {"k": 785}, "An image has 784 pixels, too few for"),
         ("mlp", TRAINING, {"layers": "783-10"}, "layers='783-10' of mlp must begin with the 784 pixels and end with"),
+        # The digits have 1437 images for training, MNIST has 60000.
         (
             "pattern_input",
             {"images": 1437, "source": "digits"},
@@ -58,6 +59,7 @@ def test_missing_sizes_get_the_given_number():
         ),
         ("pattern_input", {"images": 60000}, {"images": 60001}, "images=60001 of pattern_input is more than mnist has"),
         ("descent", {"n": 5, "kappa": 1.0, "iterations": 3}, {"kappa": 0.9}, "kappa=0.9 of descent is not a condition"),
+        # The trained weights are of a network with 512 channels.
         ("dcgan", {"images": 1, "channels": 512}, {"channels": 64, "weights": "trained"}, "channels=64 of dcgan with"),
     ],
 )

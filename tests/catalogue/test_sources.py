@@ -77,6 +77,7 @@ def test_a_variant_depends_on_what_it_imports():
     ],
 )
 def test_every_way_to_import_is_followed(folder, line, modules):
+    """`line` is in the variant `mine`; `modules` are those of the folder that it imports."""
     for name, text in {"mine": line, "helper": "from . import deeper", "other": "", "deeper": "", "alone": ""}.items():
         (folder / f"{name}.py").write_text(f'DEVICE = "host"\nRUNTIME = "blas"\n{text}\n')
     expected = modules | {"mine"} | ({"deeper"} if "helper" in modules else set())
@@ -131,7 +132,7 @@ def test_packages_are_those_that_a_file_imports_at_any_depth(tmp_path):
     assert syntax.libraries(tmp_path / "mine.py") == {"numpy", "scipy", "numba", "ladder", "cupy"}
 
 
-def test_only_docstrings_of_a_functions_body_are_ignored(folder):
+def test_of_a_functions_body_only_the_docstring_is_ignored(folder):
     def digest(first):
         sources.clear_caches()
         (folder / "mine.py").write_text(f"def run():\n    {first}\n    return 1\n")
@@ -174,6 +175,7 @@ def test_the_harness_of_every_measurement_counts():
     assert not [name for name in names if name.startswith(unexpected)]
 
 
+# The modules of the small package that the fixture `changed_by` edits, and their texts.
 MODULES = {
     "base": "from ladder.tools import flush\nclass Base:\n    def flush(self):\n        flush(1)\n",
     "derived": "from ladder.base import Base\nclass Derived(Base):\n    def stop(self):\n        return 1\n",
@@ -188,11 +190,11 @@ MODULES = {
 @pytest.fixture
 def changed_by(tmp_path, monkeypatch):
     """A function that edits a module of a small package and returns the modules whose fingerprints change."""
-    home = tmp_path / "ladder"
-    home.mkdir()
+    package = tmp_path / "ladder"
+    package.mkdir()
     for name, text in MODULES.items():
-        (home / f"{name}.py").write_text(text)
-    monkeypatch.setattr(imports, "PACKAGE", home)
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.setattr(imports, "PACKAGE", package)
 
     def fingerprints():
         sources.clear_caches()
@@ -201,7 +203,7 @@ def changed_by(tmp_path, monkeypatch):
     def edit(name, old, new):
         before = fingerprints()
         assert old in MODULES[name]
-        (home / f"{name}.py").write_text(MODULES[name].replace(old, new))
+        (package / f"{name}.py").write_text(MODULES[name].replace(old, new))
         after = fingerprints()
         return {name for name in MODULES if before[name] != after[name]}
 
@@ -233,12 +235,12 @@ def test_a_class_counts_with_its_bases_and_what_they_use(changed_by, name, old, 
         ),
     ],
 )
-def test_hints_outside_of_workloads_do_not_count(changed_by, old, new):
+def test_type_hints_outside_of_workloads_do_not_count(changed_by, old, new):
     assert changed_by("tools", old, new) == set()
 
 
-def test_a_hint_of_a_workload_counts_but_refers_to_nothing(folder):
-    """A compiler such as Triton's reads hints."""
+def test_a_type_hint_of_a_workload_counts_but_is_not_followed(folder):
+    """It counts because a compiler such as Triton's reads it."""
 
     def reachable_code(argument):
         sources.clear_caches()

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("snakemake_executor_plugin_cluster_generic", reason="requires Snakemake's plugin cluster-generic")
 pytestmark = pytest.mark.workflow
+# The submit command: it runs a job's script in the background and prints its process id as the job's.
 SUBMIT = '#!/bin/sh\nnohup sh "$1" > "{folder}/job-$$.log" 2>&1 &\necho $$\n'
 SIZES = {"form": "nn", "m": 17, "n": 5, "k": 9}
 RESOURCES = ("--default-resources", "on_cluster=1", "mem_mb=1000", "disk_mb=1000")
@@ -34,7 +35,7 @@ def generic_profile(command):
 
 
 @pytest.mark.slow
-def test_jobs_of_any_executor_are_measured_and_slurm_is_not_asked(submit, describe_cluster, project, tmp_path):
+def test_jobs_of_any_executor_are_measured_and_slurm_is_not_called(submit, describe_cluster, project, tmp_path):
     describe_cluster(prelude='echo "$LADDER_NODES nodes" >&2')
     project.add("products", {"blas": {"threads": 1}, "openmp": {"threads": 2}}, sizes=SIZES)
     out, status = project.snakemake("results/table.csv", *generic_profile(submit), *RESOURCES)

@@ -44,7 +44,7 @@ def test_cases_are_planned_for_the_clusters_machines_and_else_for_this_one(proje
 
 
 @pytest.mark.slow
-def test_one_figure_asks_for_no_more_than_it_needs(project, describe_cluster):
+def test_for_one_figure_only_its_cases_and_ceilings_are_planned(project, describe_cluster):
     describe_cluster()
     planned_cases = dry_run_cases(project, "--profile", "cluster", "results/figures/gemv_scaling.pdf")
     host_variants = {"openmp", "openmp_bound", "c_openmp", "blas", "mpi", "mpi_openmp"}
@@ -57,6 +57,7 @@ def test_one_figure_asks_for_no_more_than_it_needs(project, describe_cluster):
 @pytest.mark.slow
 def test_a_dry_run_says_in_its_first_ten_lines_what_would_run(project, describe_cluster):
     describe_cluster()
+    # Two sizes for each number of threads; a job may take 10 minutes, so four take at most 2/3 h.
     project.add("products", {"blas": {"threads": [1, 2, 64]}})
     out, status = project.snakemake("-n", "results/table.csv", "--profile", "cluster")
     assert status == 0, out[-3000:]

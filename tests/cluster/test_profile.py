@@ -1,4 +1,4 @@
-"""`snakemake --profile cluster`: where jobs run, and what faults cost, by Slurm's own log of jobs. Nothing hangs."""
+"""`snakemake --profile cluster`: where jobs run, and which cases are missing after faults, by Slurm's log."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def end_waiting(study):
 
 
 class Run:
-    """A Snakemake in the background, on its way to the table of all samples."""
+    """A run of Snakemake in the background that makes the table of all samples."""
 
     def __init__(self, study):
         line, environment = study.command("results/table.csv", *CLUSTER_OPTIONS)
@@ -175,7 +175,9 @@ def test_a_case_for_a_gpu_gets_a_node_and_a_gpu_of_its_own(slurm, describe_clust
     # (node, job, visible GPUs) of each query.
     gpu_queries = {tuple(words.split(" ")) for words in (tmp_path / "gpu-queries").read_text().splitlines()}
     gpu_jobs = [
-        job for job in slurm.jobs() if job.partition == "gpu" and str(job.id) in {request[1] for request in gpu_queries}
+        job
+        for job in slurm.jobs()
+        if job.partition == "gpu" and str(job.id) in {number for _, number, _ in gpu_queries}
     ]
     assert len(gpu_jobs) == 2
     for job in gpu_jobs:
@@ -210,7 +212,7 @@ def test_ranks_have_a_gpu_each_on_as_many_nodes_as_it_takes(slurm, describe_clus
             assert len({rank["gpu"]["uuid"] for rank in process["threads"]["ranks"]}) == len(job.nodes)
 
 
-def test_jobs_that_are_ended_cost_their_cases_alone(slurm, describe_cluster, project):
+def test_after_jobs_are_ended_only_their_cases_are_missing(slurm, describe_cluster, project):
     describe_cluster()
     run = Run(add_waiting_cases(project, 0, 60, 61))
     cancelled, timed_out = run.act_on_jobs(
@@ -225,11 +227,11 @@ def test_jobs_that_are_ended_cost_their_cases_alone(slurm, describe_cluster, pro
         "TIMEOUT",
     )
     assert status == 1
-    assert len(cases(project.folder)) == 3
+    assert len(cases(project.folder)) == 3  # two quick ones, and seconds=0
     assert missing_cases(output) == {"seconds=60", "seconds=61"}
 
 
-def test_a_node_that_fails_costs_nothing(slurm, describe_cluster, project):
+def test_after_a_node_fails_its_case_is_measured_on_another(slurm, describe_cluster, project):
     describe_cluster()
     run = Run(add_waiting_cases(project, 0, 600))
     run.wait_for_job("seconds=600")
@@ -242,7 +244,7 @@ def test_a_node_that_fails_costs_nothing(slurm, describe_cluster, project):
     finally:
         slurm.bring_up(node)
     assert status == 0, output[-3000:]
-    assert len(cases(project.folder)) == 4
+    assert len(cases(project.folder)) == 4  # two quick ones, seconds=0 and seconds=600
     assert {node} not in nodes_of_ranks(
         next(document for document in records(project.folder).values() if "seconds=600" in document["case"])
     )
@@ -269,7 +271,7 @@ def test_a_killed_run_is_continued_and_no_case_is_measured_by_two(slurm, describ
         assert rows.count(f'"{document["case"]}"') == samples
 
 
-def test_what_slurm_refuses_is_said_before_anything_is_submitted(slurm, describe_cluster, project):
+def test_what_slurm_refuses_is_reported_before_any_job_is_submitted(slurm, describe_cluster, project):
     describe_cluster(cpu={**NODES, "memory": 9000})
     before = len(slurm.jobs())
     out, status = add_waiting_cases(project, 0).snakemake(*CLUSTER_OPTIONS)

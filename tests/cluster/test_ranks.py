@@ -15,7 +15,8 @@ pytestmark = pytest.mark.cluster
 SITE = yaml.safe_load((ROOT / "cluster/site.yaml").read_text())
 LAUNCHER = SITE["nodes"]["mpi"]["launcher"]
 ON_TWO_NODES = ["-N", "2", "-n", "2", "--ntasks-per-node=1", "--exclusive"]
-# MPICH may send the memory that follows its message: here, bytes that nothing compresses.
+# With a message, MPICH may send the memory behind it. Here that has random bytes, so that no compression makes the
+# message shorter.
 PROGRAM = """
 import os
 blocks = [os.urandom(size) for size in range(100, 5000, 8) for _ in range(9)]

@@ -39,8 +39,8 @@ def test_job_without_a_partition_is_for_cpus(slurm):
 
 
 def test_each_gpu_is_given_to_one_job(slurm):
-    ask = ["-p", "gpu", "--gpus=1", "-c", "1", "--mem=100", "--wrap", "echo $CUDA_VISIBLE_DEVICES; sleep 2"]
-    jobs = [slurm.wait_until_ended(number) for number in [slurm.submit(*ask), slurm.submit(*ask)]]
+    options = ["-p", "gpu", "--gpus=1", "-c", "1", "--mem=100", "--wrap", "echo $CUDA_VISIBLE_DEVICES; sleep 2"]
+    jobs = [slurm.wait_until_ended(number) for number in [slurm.submit(*options), slurm.submit(*options)]]
     assert sorted(job.nodes for job in jobs) == [["g1"], ["g2"]]
     assert [slurm.output_of(job.id) for job in jobs] == ["0\n", "0\n"]
 
@@ -70,13 +70,13 @@ def test_job_is_cancelled(slurm):
     assert slurm.wait_until_ended(number).state == "CANCELLED"
 
 
-def test_job_that_never_ran_was_nowhere(slurm):
+def test_job_that_never_ran_has_no_nodes(slurm):
     number = slurm.submit("--hold", "--wrap", "true")
     slurm.cancel(number)
     assert slurm.wait_until_ended(number).nodes == []
 
 
-def test_what_runs_on_a_node_fails_with_it(slurm):
+def test_job_on_a_node_that_fails_fails_too(slurm):
     number = slurm.submit("-w", "c2", "--no-requeue", "--wrap", "sleep 600")
     slurm.wait_until_running(number)
     slurm.take_down("c2")

@@ -28,7 +28,7 @@ from ladder.records.case import Case
 CUDA = devices.load("cuda")
 # `cublas_mixed`, which no training can use, is tested by its precisions.
 PRODUCTS_AND_DTYPES = list(kernel_cases.products_and_dtypes())
-# (layers, activation, images, batch).
+# (layers, activation, images, images of a batch). The last batch of the first training is smaller.
 TRAININGS = [("784-30-10", "sigmoid", 130, 32), ("784-17-33-10", "relu", 65, 65), ("784-10", "sigmoid", 17, 1)]
 # (m, n, k).
 SHAPES = [
@@ -74,7 +74,6 @@ def test_the_training_of_a_deep_network_follows_the_reference(run_training, prod
 @pytest.mark.parametrize("memory", ["pageable", "pinned"])
 @pytest.mark.parametrize(("layers", "activation", "images", "batch"), TRAININGS)
 def test_the_training_with_copies_follows_the_reference(run_training, memory, layers, activation, images, batch):
-    """The last batch may be smaller."""
     sizes = layers, activation, images, batch, "float64"
     result = run_training("cuda_copies", *sizes, product="cublas", memory=memory)
     assert {"copy in", "kernels", "copy out"} <= set(result["phases"][0])
@@ -169,11 +168,11 @@ def test_an_array_that_does_not_fit_is_an_error():
 @pytest.mark.gpu
 @pytest.mark.clock
 def test_the_stopwatch_times_the_gpu_and_not_the_launch():
-    spin = clock.spin_kernel()  # a kernel that takes this many ns
+    spin = clock.spin_kernel()  # a kernel that takes as many ns as its argument says
     seconds = np.median([CUDA.stopwatch(lambda: spin((1,), (1,), (300_000,))) for _ in range(20)])
-    assert 300e-6 <= seconds < 330e-6
-    empty_run = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
-    assert empty_run < 0.3 * clock.event_overhead()
+    assert 300e-6 <= seconds < 330e-6  # a launch may add 10 %
+    seconds_of_nothing = np.median([CUDA.stopwatch(lambda: None) for _ in range(50)])
+    assert seconds_of_nothing < 0.3 * clock.event_overhead()  # which the clock has subtracted
 
 
 @pytest.mark.skipif(bool(nvidia.gpus()), reason="requires a machine without a GPU")
@@ -386,7 +385,7 @@ def test_an_overhead_of_the_clock_is_a_median_and_measured_once(monkeypatch, ove
         function.cache_clear()
 
 
-def test_blocks_at_once_are_those_of_all_multiprocessors(monkeypatch):
+def test_blocks_at_once_are_counted_on_all_multiprocessors(monkeypatch):
     calls = []
 
     def max_active_blocks(*arguments):
@@ -413,9 +412,9 @@ def test_pages_are_locked_for_all_gpus_until_the_array_is_deleted(monkeypatch):
     runtime = SimpleNamespace(hostRegister=record, hostUnregister=record)
     monkeypatch.setattr(cuda, "load_cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(runtime=runtime)))
     array = np.empty(10)
-    address, portable = array.ctypes.data, 1
+    address, portable = array.ctypes.data, 1  # cudaHostRegisterPortable: for all GPUs
     cuda.lock_pages(array)
-    assert calls == [(address, 80, portable)]
+    assert calls == [(address, 80, portable)]  # 80 bytes
     del array
     assert calls[1:] == [(address,)]
 
@@ -424,14 +423,16 @@ def test_pages_are_locked_for_all_gpus_until_the_array_is_deleted(monkeypatch):
 @pytest.mark.clock
 def test_the_energy_of_a_run_is_that_of_a_busy_gpu():
     spin = clock.spin_kernel()
-    result = CUDA.energy(lambda: spin((1,), (1,), (10_000_000,)))
+    result = CUDA.energy(lambda: spin((1,), (1,), (10_000_000,)))  # ns
     if not result:
         pytest.skip("requires a GPU that counts its energy")
-    assert 10 < result["joules"] / result["sustained"] < 1000
+    assert 10 < result["joules"] / result["sustained"] < 1000  # watts
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(3, r"\(cublasDgemm_v2 is out of memory\): 1 of 2 bytes are free"), (7, "with status 7")]
+    # 3 is CUBLAS_STATUS_ALLOC_FAILED, 7 is CUBLAS_STATUS_INVALID_VALUE.
+    ("status", "words"),
+    [(3, r"\(cublasDgemm_v2 is out of memory\): 1 of 2 bytes are free"), (7, "with status 7")],
 )
 def test_a_failure_of_cublas_is_an_error(monkeypatch, status, words):
     runtime = SimpleNamespace(memGetInfo=lambda: (1, 2))

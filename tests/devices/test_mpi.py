@@ -222,7 +222,7 @@ def test_after_a_launcher_is_killed_its_ranks_have_time_to_end(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("ranks", "launcher", "job", "expected"),
+    ("ranks", "launcher", "job", "is_together"),
     [
         (1, None, {}, True),
         (2, "/usr/bin/mpiexec -bind-to none", {}, True),
@@ -233,11 +233,14 @@ def test_after_a_launcher_is_killed_its_ranks_have_time_to_end(tmp_path, monkeyp
         (2, None, {}, False),
     ],
 )
-def test_groups_of_ranks_start_together_unless_the_launcher_schedules_them(monkeypatch, ranks, launcher, job, expected):
+def test_groups_of_ranks_start_together_unless_the_launcher_schedules_them(
+    monkeypatch, ranks, launcher, job, is_together
+):
     monkeypatch.setattr(mpi.description, "slurm", lambda: job)
-    assert MPI.can_start_together(case_of(ranks), launcher, 8) == expected
+    assert MPI.can_start_together(case_of(ranks), launcher, 8) == is_together
 
 
+# Slurm's variables in a job, without the number of nodes, which has either of two names.
 JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "c1", "SLURM_NODELIST": "c1", "SLURM_TASKS_PER_NODE": "1"}
 
 
@@ -303,7 +306,7 @@ def shared_memory(monkeypatch):
     """A function that sets the free MB and files of the memory through which the ranks of a node exchange data."""
     mpi.require_memory.cache_clear()
 
-    def set_free(megabytes, files=100):
+    def set_free(megabytes, files=100):  # without a number of files, the file system has no limit of files
         status = SimpleNamespace(f_bavail=megabytes, f_frsize=1_000_000, f_files=files and 100, f_favail=files)
         monkeypatch.setattr(mpi, "os", SimpleNamespace(environ=os.environ, statvfs=lambda folder: status))
 
@@ -318,6 +321,7 @@ def shared_memory(monkeypatch):
 def test_too_little_shared_memory_is_refused_before_mpi_starts(
     monkeypatch, shared_memory, name, ranks, megabytes, is_accepted
 ):
+    """A group of ranks needs 8 MB, and 6 MB for each rank."""
     monkeypatch.setenv(name, str(ranks))
     shared_memory(megabytes)
     message = rf"/dev/shm, .*, has {megabytes} MB free, but {ranks} ranks need \d+: enlarge it"
@@ -326,6 +330,7 @@ def test_too_little_shared_memory_is_refused_before_mpi_starts(
 
 
 def test_groups_start_one_after_the_other_with_little_shared_memory(shared_memory):
+    """A group of two ranks needs 20 MB."""
     shared_memory(199)
     assert not MPI.can_start_together(case_of(2), "mpiexec", 10)
     assert MPI.can_start_together(case_of(2), "mpiexec", 9)
@@ -339,6 +344,7 @@ def test_groups_start_one_after_the_other_with_little_shared_memory(shared_memor
 def test_too_few_files_in_shared_memory_are_refused_before_mpi_starts(
     monkeypatch, shared_memory, ranks, files, is_accepted
 ):
+    """A group of ranks needs 4 files, and 2 for each rank."""
     monkeypatch.setenv("MPI_LOCALNRANKS", str(ranks))
     shared_memory(1000, files)
     message = rf"/dev/shm, .*, has room for only {files} of the {4 + 2 * ranks} files of {ranks} ranks "
@@ -411,7 +417,7 @@ class World(SimpleNamespace):
         self.clock[0] += 5_000_000_000  # the other ranks reach the barrier 5 s later
 
     def iprobe(self, source, tag):
-        return len(self.naps) >= 11
+        return len(self.naps) >= 11  # more than enough naps of 1 ms, 2 ms, 4 ms, ... to reach MAX_PAUSE
 
     def recv(self, source, tag):
         self.received = source, tag
@@ -475,7 +481,10 @@ def test_cases_on_ranks_are_skipped_if_mpi4py_finds_no_mpi(monkeypatch):
 
 
 def run_products(ranks, *arguments):
-    """The completed process of `gemv_on_ranks.py` on this number of ranks; an error on one rank ends all."""
+    """The completed process of `gemv_on_ranks.py` on this number of ranks; an error on one rank ends all.
+
+    The script multiplies matrices of 18 shapes by vectors, in two dtypes and two modes, with each variant.
+    """
     threads = {"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "NUMBA_THREADING_LAYER": "omp"}
     script = TESTS / "gemv_on_ranks.py"
     command = [*MPI.command(case_of(ranks), LAUNCHER), sys.executable, "-m", "mpi4py", script, *map(str, arguments)]
@@ -489,6 +498,7 @@ def run_products(ranks, *arguments):
 @pytest.mark.parametrize("ranks", [1, 3, pytest.param(4, marks=pytest.mark.exhaustive)])
 def test_products_are_right_at_every_size_and_mode(ranks):
     result = run_products(ranks)
+    # 18 shapes, 2 dtypes, 2 modes, and 3 variants: `mpi`, and `mpi_openmp` on one and on two threads.
     assert result.stdout.splitlines()[-1:] == [f"216 products were right on {ranks} ranks"], result.stderr
 
 
@@ -496,7 +506,7 @@ def test_products_are_right_at_every_size_and_mode(ranks):
 @needs_mpi
 @pytest.mark.skipif(psutil.virtual_memory().available < 20 * 2**30, reason="requires 20 GiB of free memory")
 def test_a_message_of_more_than_two_to_the_31_bytes_is_sent():
-    result = run_products(2, 66_000, 8192)
+    result = run_products(2, 66_000, 8192)  # half of the matrix, for the second rank, has 2.16e9 bytes
     assert result.stdout.splitlines()[-1:] == ["1 products were right on 2 ranks"], result.stderr
 
 
@@ -532,6 +542,7 @@ def simulated_gpus(fake_gpus, monkeypatch):
 def require_all_products(ranks):
     """Run `gemv_on_ranks.py --gpus`; check that all products are right."""
     result = run_products(ranks, "--gpus")
+    # 18 shapes and 2 dtypes; 2 modes of 4 variants, and 2 graphs.
     assert result.stdout.splitlines()[-1:] == [f"360 products were right on {ranks} ranks"], result.stderr
 
 
@@ -628,6 +639,7 @@ def test_a_rank_sees_only_its_own_gpu(monkeypatch, leased, expected):
     [("abc", 0, "b"), ("abc", 1, "c"), ("de", 0, "d"), ("de", 1, "e"), ("c", 1, "c")],
 )
 def test_a_rank_selects_a_leased_gpu_or_one_of_its_node(monkeypatch, node_gpus, rank, expected):
+    """A letter stands for a GPU's UUID; b and c are leased, and the rank's node has `node_gpus`."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(nvidia, "gpus", lambda: [{"uuid": uuid} for uuid in node_gpus])
     monkeypatch.setattr(mpi_cuda, "node_communicator", lambda: SimpleNamespace(rank=rank))
@@ -649,6 +661,7 @@ def test_of_gpus_on_several_nodes_only_those_of_this_node_are_leased(fake_gpus, 
 
 
 @pytest.mark.parametrize(
+    # The joules on the counter of each rank's GPU, the energy of a run on it, and that on three GPUs.
     ("counter", "rank_energy", "expected"),
     [
         (7.0, {"joules": 2.0, "sustained": 0.5}, {"joules": 6.0, "sustained": 0.5}),

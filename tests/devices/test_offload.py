@@ -34,13 +34,15 @@ def test_a_run_that_does_not_wait_for_its_copies_is_refused(pending_seconds):
 
 @pytest.mark.parametrize("delays", [1, 30])
 def test_delays_of_a_busy_host_are_accepted(pending_seconds, delays):
-    seconds = [0.0] + [0.001] * delays
-    OFFLOAD.require_finished(lambda: pending_seconds.append(seconds.pop()))
-    assert seconds == []
+    """Calls are repeated until one of them leaves no work behind, for half a second or longer."""
+    seconds_left_behind = [0.0] + [0.001] * delays
+    OFFLOAD.require_finished(lambda: pending_seconds.append(seconds_left_behind.pop()))
+    assert seconds_left_behind == []
 
 
 @pytest.mark.parametrize(("seconds", "is_refused"), [(60e-6, False), (0.9e-3, False), (1.2e-3, True)])
 def test_the_driver_may_clean_up_for_a_small_share_of_a_call(pending_seconds, seconds, is_refused, monkeypatch):
+    """After a call of 0.2 s, 50 µs and 0.5 % of the call are allowed, 1.05 ms in all."""
     monkeypatch.setattr(Host, "stopwatch", lambda self, run: run() or 0.2)
     if is_refused:
         with pytest.raises(LadderError, match="wait for the last copy"):

@@ -130,7 +130,7 @@ def current_stream():
     return (thread_state.streams or [default_stream])[-1]
 
 
-# All streams by number, the same in random order, and those of a graph that is being captured.
+# All streams by number, all streams in random order, and those of a graph that is being captured.
 streams, shuffled_streams, captured_streams = [], [], []
 thread_state, streams_lock = ThreadState(), threading.Lock()
 random_generator = random.Random(1)
@@ -221,6 +221,7 @@ def synchronize(gpu):
         stream.synchronize()
 
 
+# NCCL's numbers of its types float32 and float64.
 NCCL_TYPES = {7: ctypes.c_float, 8: ctypes.c_double}
 UNIQUE_ID = "the only communicator"
 message_group = None  # within ncclGroupStart and ncclGroupEnd, a list of (stream, function that begins a message)
@@ -362,5 +363,5 @@ cuda.runtime.getDeviceProperties, cuda.runtime.deviceGetPCIBusId = device_proper
 cuda.runtime.memGetInfo = lambda: (FREE_BYTES, TOTAL_BYTES)
 cuda.runtime.hostRegister, cuda.runtime.hostUnregister = lock_pages, locked_pages.remove
 sys.modules |= {"cupy.cuda": cuda, "cupy.cuda.nccl": nccl}
-gpus.product = make_product
+gpus.product = make_product  # in place of cuBLAS
 nccl_cublas.BUFFER_BYTES = 2**15  # bytes, so that small matrices travel in several parts too

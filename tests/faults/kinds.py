@@ -1,7 +1,7 @@
 """The kinds of faults: for each, a function that puts the fault into a trial's study, in a run or before one.
 
 KINDS is the table that a seed draws from, with the weight of each. What a fault draws, it draws from the trial's own
-random numbers; what it did, it tells by `trial.say`. A function that runs the study puts the outcome into
+random numbers, and it logs what it does by `trial.say`. A function that runs the study puts the outcome into
 `trial.outcomes`; `run.py` then runs the study until it completes and judges it.
 """
 
@@ -111,7 +111,10 @@ def processes_with(head, words):
 
 
 def wait_for_process(trial, head, words):
-    """A random process with these words, at a random moment after the first is there; None once the run has ended."""
+    """A random process with these words, at a random moment after the first one starts; None once the run has ended.
+
+    Without words, the moment is within the seconds that a run takes.
+    """
     delay = trial.random.choice([0, 0.1, 0.5, 1.5]) * trial.random.random() if words else trial.random.uniform(0.5, 9)
     first_seen = None
     while head.poll() is None:
@@ -169,7 +172,7 @@ FILES = {
     "a stamp": ["results/stamps/**/*.txt"],
     "a table": ["results/tables/*/*.csv", "results/table.csv"],
     "a plan": ["results/plans/*.json"],
-    "a note": ["results/compiled/**/*.json", "results/cache/**/*.json"],
+    "a note on what Numba compiled": ["results/compiled/**/*.json", "results/cache/**/*.json"],
     "Numba's compiled code": ["results/cache/**/*.nb[ci]"],
     "a compiled library": ["results/build/**/*.so", "results/build/**/*.json"],
     "a reference": ["results/references/**/*.npz"],
@@ -186,7 +189,7 @@ UNREAD_FILES = ("results/figures/*", "results/numbers.tex", "results/table.csv",
 # The entry of DELETIONS after which a run reads a file: often applied with the damage, so that the file is read.
 READING_DELETIONS = {
     "Numba's compiled code": "a record of Numba",
-    "a note": "a record of Numba",
+    "a note on what Numba compiled": "a record of Numba",
     "a compiled library": "a record of C",
     "a reference": "the record of the training",
     "the data": "the record of the training",
@@ -222,7 +225,8 @@ def damage(trial, path):
     elif change == "emptied":
         contents.clear()
     elif change == "blanked":
-        contents[position : position + 512] = bytes(len(contents[position : position + 512]))
+        sector = slice(position, position + 512)
+        contents[sector] = bytes(len(contents[sector]))
     elif change == "lengthened":
         contents += trial.random.randbytes(40)
     path.write_bytes(contents)
@@ -290,11 +294,11 @@ def fill_disk(trial):
     if not mount(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(disk)):
         limit_file_sizes(trial)
         return
-    home = trial.folder
-    shutil.move(home, disk)
-    trial.study.folder = disk / home.name
+    original_folder = trial.folder
+    shutil.move(original_folder, disk)
+    trial.study.folder = disk / original_folder.name
     # Should it fail, what was on the disk is kept.
-    trial.clean_up.callback(lambda: shutil.copytree(disk / home.name, home, symlinks=True))
+    trial.clean_up.callback(lambda: shutil.copytree(disk / original_folder.name, original_folder, symlinks=True))
     delete_results(trial, count=4)
     free_bytes = trial.random.choice([0, 4, 16, 64, 256]) * 1024
     available = shutil.disk_usage(disk).free
@@ -366,8 +370,8 @@ def redirect(handler):
 
 
 def break_mirror(trial):
-    """A mirror that is dead or lies; in half of the trials, a sound one follows it."""
-    answer_kind = trial.random.choice(["is dead", *sorted(ANSWERS)])
+    """A mirror that is down or sends wrong answers; in half of the trials, a sound one follows it."""
+    answer_kind = trial.random.choice(["is down", *sorted(ANSWERS)])
     delete_results(trial, "the data")
     folder = trial.folder / "mirror"
 
@@ -380,7 +384,7 @@ def break_mirror(trial):
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     trial.clean_up.callback(server.server_close)
-    if answer_kind != "is dead":
+    if answer_kind != "is down":
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         trial.clean_up.callback(server.shutdown)
     else:
@@ -397,7 +401,10 @@ def break_mirror(trial):
 
 
 def break_git(trial):
-    """A git that is slow, hangs, fails or talks nonsense, and sources that are changed or aren't."""
+    """A git that is slow, hangs, fails or prints nonsense, and sources that are changed or aren't.
+
+    A command of git may take 10 s (`GIT_TIMEOUT` of `ladder.machine.revision`).
+    """
     behaviour = trial.random.choice(["sleep 2", "sleep 12", "exec sleep 300", "exit 128", "echo nonsense; exit 0"])
     delete_results(trial, "a record of BLAS")
     stand_in = trial.folder.parent / "bin/git"

@@ -41,7 +41,8 @@ def draw(seed, number):
 def run_trial(base, seed, number, folder):
     """Put a fault into a copy of the study; (verdict, kind, what was done, what is wrong, seconds).
 
-    The verdict is "failed" if anything is wrong, "reported" if a run ended with an error message, else "held".
+    The verdict is "failed" if anything is wrong, "reported" if a run ended with an error message, and "held" if every
+    run completed in spite of the fault.
     """
     folder = Path(folder, f"fault-{seed}-{number}")
     shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The small study that faults are put into: made once, copied for each fault, and judged after it.
+"""The small study that faults are put into: made once, copied for each fault, and checked after it.
 
 Five tiny cases, one each of Numba, C, BLAS, two ranks of MPI and a training on downloaded data, with the figures and
 numbers that rest on them, beside a published machine. Everything but times is the same in every run, so that what a
@@ -236,7 +236,7 @@ def differences(study, base):
     base_records, _ = valid_records(base)
     complaints = [f"{name} is there, but not sound: {refusal}" for name, refusal in refusals.items()]
     complaints += [f"{name} is missing" for name in base_records.keys() - records.keys() - refusals.keys()]
-    complaints += [f"{name} came out of nowhere" for name in records.keys() - base_records.keys()]
+    complaints += [f"{name} is a record of no case" for name in records.keys() - base_records.keys()]
     for name, (contents, started) in records.items():
         if name in base_records and started == base_records[name][1] and contents != base_records[name][0]:
             complaints.append(f"{name} differs from what was measured, and is taken for sound")

@@ -41,7 +41,7 @@ def four_cpus():
     properties = {}
     for cpu, shared in enumerate(["0-1", "0-1", "2-3", "2-3"]):
         properties[cpu, 0] = (1, "Data", "32K", cpu)
-        properties[cpu, 1] = (1, "Instruction", "900M", cpu)
+        properties[cpu, 1] = (1, "Instruction", "900M", cpu)  # large, to show that it is ignored
         properties[cpu, 2] = (2, "Unified", "1024K", cpu)
         properties[cpu, 3] = (3, "Unified", "32768K", shared)
     return properties
@@ -58,6 +58,7 @@ def test_the_larger_of_two_reported_sizes_counts(report_caches):
 
 
 def test_many_private_caches_may_be_the_largest_level(report_caches):
+    # 64 L2 caches of 2 MiB, and an L3 cache of 100 MiB.
     report_caches({(cpu, 0): (2, "Unified", "2M", cpu) for cpu in range(64)} | {(0, 1): (3, "Unified", "100M", "0-63")})
     assert caches.last_level() == 128 * MIB
 

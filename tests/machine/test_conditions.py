@@ -22,6 +22,7 @@ FILES = {
 
 @pytest.fixture
 def root(tmp_path):
+    """A folder with FILES and a control group whose quota is 1.5 CPUs, in place of the root of the file system."""
     for name, text in FILES.items() | {("sys/fs/cgroup/cpu.max", "150000 100000\n")}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

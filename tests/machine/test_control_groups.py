@@ -5,9 +5,8 @@ import pytest
 from ladder.errors import LadderError
 from ladder.machine import control_groups, cpus, description
 
-# Lines of a process's file `cgroup`, in versions 1 and 2 of the interface.
-V1 = "4:memory:/a\n1:cpu,cpuacct:{}\n"
-V2 = "0::{}\n"
+# {version of the interface: lines of a process's file `cgroup`}; `{}` is the process's group.
+CGROUP_LINES = {1: "4:memory:/a\n1:cpu,cpuacct:{}\n", 2: "0::{}\n"}
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def make_groups(tmp_path):
 def test_the_strictest_quota_of_a_group_and_those_above_it_counts(make_groups, version, groups, quota):
     if version == 2:
         groups = {name: text.replace("-1", "max") for name, text in groups.items()}
-    assert control_groups.quota(make_groups((V1, V2)[version - 1].format("/a/b"), groups, version)) == quota
+    assert control_groups.quota(make_groups(CGROUP_LINES[version].format("/a/b"), groups, version)) == quota
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_the_strictest_quota_of_a_group_and_those_above_it_counts(make_groups, v
 @pytest.mark.parametrize("version", [1, 2])
 def test_in_a_container_the_groups_that_are_mounted_count(make_groups, version, root, path):
     groups = {"": "70000 100000", "inner": "90000 100000"}
-    assert control_groups.quota(make_groups((V1, V2)[version - 1].format(path), groups, version, root)) == 0.7
+    assert control_groups.quota(make_groups(CGROUP_LINES[version].format(path), groups, version, root)) == 0.7
 
 
 @pytest.mark.parametrize(
@@ -79,18 +78,18 @@ def test_in_a_container_the_groups_that_are_mounted_count(make_groups, version, 
 )
 def test_for_a_group_outside_of_the_mount_its_root_counts(make_groups, root, path):
     groups = {"": "70000 100000", "other": "10000 100000"}
-    assert control_groups.quota(make_groups(V2.format(path), groups, root=root)) == 0.7
+    assert control_groups.quota(make_groups(CGROUP_LINES[2].format(path), groups, root=root)) == 0.7
 
 
 def test_the_stricter_quota_of_both_versions_counts(make_groups):
-    groups_file = V1.format("/a") + V2.format("/b")
+    groups_file = CGROUP_LINES[1].format("/a") + CGROUP_LINES[2].format("/b")
     make_groups(groups_file, {"a": "300000 100000", "b": "10000 100000"}, version=1)
     assert control_groups.quota(make_groups(groups_file, {"b": "200000 100000"}, version=2)) == 2.0
 
 
 @pytest.mark.parametrize("text", ["", "max", "0 0", "100000", "what 100000", "100000 0"])
 def test_a_file_without_a_quota_limits_nothing(make_groups, text):
-    path = make_groups(V2.format("/a"), {"a": text})
+    path = make_groups(CGROUP_LINES[2].format("/a"), {"a": text})
     assert control_groups.quota(path) is None
 
 

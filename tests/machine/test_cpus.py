@@ -22,6 +22,7 @@ flags\t\t: fpu sse2 avx avx2 {flags}
 def linux(monkeypatch, tmp_path):
     """The folder of a machine of two sockets, with two cores of two threads each, and two NUMA nodes."""
     for cpu in range(8):
+        # Masks of CPUs: the threads of a core are 4 apart, and a socket has the CPUs 0, 1, 4, 5 or the other four.
         shared = {"thread_siblings": 0x11 << cpu % 4, "core_siblings": 0x33 << 2 * (cpu % 4 // 2)}
         for name, mask in shared.items():
             path = tmp_path / f"cpu{cpu}/topology/{name}"
@@ -37,6 +38,7 @@ def linux(monkeypatch, tmp_path):
         ):
             folder = tmp_path / f"cpu{cpu}/cache/index{index}"
             folder.mkdir(parents=True)
+            # The text need only be the same for the CPUs that share the cache: of `sharing_groups` groups, this CPU's.
             values = {"level": level, "type": kind, "size": size, "shared_cpu_list": f"of {cpu % sharing_groups}"}
             for name, value in values.items():
                 (folder / name).write_text(f"{value}\n")

@@ -66,7 +66,7 @@ def test_the_gpus_are_those_that_this_process_may_use(fake_gpus, monkeypatch):
         assert [gpu["uuid"][-1] for gpu in nvidia.gpus()] == list(expected)
     for gpu in nvidia.gpus():
         del gpu["uuid"]
-        assert gpu == {"name": "No card", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
+        assert gpu == {"name": "No GPU", "memory": "100 MiB", "driver": "580.1", "capability": "9.0"}
 
 
 A, B = "GPU-68cfe46b-3647-42dc-337f-afe27d4402ac", "GPU-56d1cc52-0ceb-9662-8984-4211a5478206"

@@ -15,12 +15,16 @@ from conftest import PRIVATE_LOCKS, ROOT
 from ladder.errors import LadderError
 from ladder.machine import processes, programs
 
-MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
+# Prints its process id, then waits.
+WAITING_MODULE = "import os, time; print(os.getpid(), flush=True); time.sleep(60)\n"
 
 
 def start_job(tmp_path, template):
-    """Run a shell command, a template with `{}` for a job's command line; returns the shell and its first line."""
-    (tmp_path / "waiting.py").write_text(MODULE)
+    """Run a shell command, a template with `{}` for a job's command line; returns the shell and its first output line.
+
+    The job runs WAITING_MODULE. With LADDER_PARENT=$$, the shell is the run to which the job belongs.
+    """
+    (tmp_path / "waiting.py").write_text(WAITING_MODULE)
     variables = {"PYTHONPATH": f"{ROOT / 'src'}:{PRIVATE_LOCKS}:{tmp_path}", "LADDER_TESTS_LOCKS": str(tmp_path)}
     line = ["bash", "-c", template.format(f"{sys.executable} -m ladder.machine.processes waiting")]
     process = subprocess.Popen(line, env=os.environ | variables, stdout=subprocess.PIPE, text=True)
@@ -94,7 +98,7 @@ def test_a_limit_of_threads_is_distinguished_from_other_errors(monkeypatch):
     assert not processes.can_start_thread()
 
 
-def test_a_module_also_runs_without_a_run(tmp_path):
+def test_a_job_without_a_run_outlives_its_shell(tmp_path):
     process, pid = start_job(tmp_path, "{} & wait")
     with process:
         process.kill()

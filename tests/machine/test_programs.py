@@ -74,6 +74,7 @@ def greeting(request, monkeypatch, tmp_path):
 def test_programs_whose_output_is_read_are_not_translated(greeting, tmp_path):
     assert programs.output("git").strip() == greeting
     assert libraries.compiler_version() == greeting
+    # The label is a digest of the compiler's version, executable, options and subcommands, of which it has none.
     executable = hashlib.sha256(GREETING.encode()).hexdigest()
     digest = hashlib.sha256(json.dumps([greeting, executable, f"{greeting}\n", []]).encode()).hexdigest()
     assert libraries.host_label() == f"host-{digest[:12]}"

@@ -73,7 +73,7 @@ def mark_unchanged(clone, flag="--assume-unchanged"):
     git(clone, "update-index", flag, "src/ladder/case.c")
 
 
-def configure(clone, *settings):
+def hide_changes_by_configuration(clone):
     write(clone / ".git/info/exclude", "*.py\n*.c\n")
     for name, value in [("status.showUntrackedFiles", "no"), ("color.ui", "always"), ("core.ignoreStat", "true")]:
         git(clone, "config", name, value)
@@ -108,7 +108,8 @@ def detach(clone):
     git(clone, "checkout", "-q", "--detach")
 
 
-STATES = [lambda clone: None, add_index_lock, break_index, mark_unchanged, configure, detach]
+# States of a clean clone, of which many would hide changes from `git status`.
+STATES = [lambda clone: None, add_index_lock, break_index, mark_unchanged, hide_changes_by_configuration, detach]
 STATES += [configure_another_work_tree, configure_a_filter, configure_an_untracked_cache]
 STATES.append(lambda clone: mark_unchanged(clone, "--skip-worktree"))
 
@@ -144,7 +145,10 @@ def link_variants(clone):
     ("set_state", "change"),
     [
         *((state, edit_source) for state in STATES),
-        *((configure, change) for change in (remove_source, edit_workflow, add_variant, link_source, link_variants)),
+        *(
+            (hide_changes_by_configuration, change)
+            for change in (remove_source, edit_workflow, add_variant, link_source, link_variants)
+        ),
     ],
 )
 def test_changed_sources_are_dirty_however_the_repository_is_configured(clone, set_state, change, capsys):
@@ -257,13 +261,13 @@ def test_a_worktree_and_a_shallow_clone_have_their_commit(clone, add, monkeypatc
     assert revision.current() == {"commit": git(clone, "rev-parse", "HEAD"), "dirty": False}
 
 
-FOREIGN = "fatal: detected dubious ownership in repository\n\tgit config --global --add safe.directory /x"
+FOREIGN_OWNER = "fatal: detected dubious ownership in repository\n\tgit config --global --add safe.directory /x"
 
 
 @pytest.mark.parametrize(
-    ("script", "message"),
+    ("script", "message"),  # the script in place of git, None without git
     [
-        (f"echo '{FOREIGN}' >&2; exit 128", "git config --global --add safe.directory"),
+        (f"echo '{FOREIGN_OWNER}' >&2; exit 128", "git config --global --add safe.directory"),
         ("sleep 5 & sleep 5", "takes more than"),
         (f'case $* in *ls-tree*) sleep 5 & sleep 5 ;; *) exec {GIT} "$@" ;; esac', "takes more than"),
         (f'case $* in *ls-tree*) kill -9 $$ ;; *) exec {GIT} "$@" ;; esac', "git says 'nothing'"),

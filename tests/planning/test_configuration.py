@@ -68,7 +68,7 @@ def test_unknown_keys_are_refused_by_name(config, key):
         (config_with(varients={}), "variants"),
     ],
 )
-def test_the_nearest_key_is_named(config, key):
+def test_the_error_of_a_misspelt_key_names_the_nearest_one(config, key):
     assert f"was unexpected). Did you mean '{key}'? See config/README.md" in refusal_of(config)
 
 
@@ -219,6 +219,7 @@ def test_a_misspelt_experiment_or_variant_cannot_be_dropped(load):
         ("", "must be a mapping"),
         ("layers: 1000-20-10", "misread in line 1: layers: 1000-20-10 is a date to YAML. Put it in quotes"),
         ("a: &a {b: *a}", "contains itself"),
+        # Each of nine lists has the one before it nine times.
         (
             "".join(f"a{i}: &a{i} [{9 * f'*a{i - 1}, '}]\n" if i else "a0: &a0 []\n" for i in range(9)),
             "more than 100000",
@@ -344,7 +345,7 @@ def test_a_byte_order_mark_is_no_part_of_a_key(tmp_path):
     assert configuration.load([tmp_path / "marked.yaml"])["experiments"] == {}
 
 
-def test_what_one_reader_changes_no_other_sees(tmp_path):
+def test_changing_a_read_configuration_changes_none_that_is_read_later(tmp_path):
     """A text is parsed once, since a run reads its configuration several times."""
     (tmp_path / "file.yaml").write_text("experiments: {}")
     yaml_files.read(tmp_path / "file.yaml")["experiments"]["other"] = None

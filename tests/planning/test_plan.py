@@ -368,12 +368,11 @@ def test_the_order_is_shuffled_and_reproducible():
     keys = [f"gemm/blas/k={k}" for k in range(100)]
     shuffled = plan.shuffle_keys(keys)
     assert shuffled == plan.shuffle_keys(reversed(keys)) == plan.shuffle_keys(set(keys))
-    assert shuffled[:1] == ["gemm/blas/k=69"]
+    assert shuffled[:1] == ["gemm/blas/k=69"]  # so in every process: the keys seed the order
     assert sorted(shuffled) == sorted(keys) != shuffled
 
 
-def test_five_thousand_cases_parse_every_file_once(monkeypatch):
-    """Every file is parsed once, not once per case."""
+def test_planning_5000_cases_parses_every_file_once(monkeypatch):
     parsed = []
     parse = workloads.ast.parse
     sources.clear_caches()
@@ -508,12 +507,12 @@ def test_a_case_has_its_own_fingerprint_in_the_plan():
     assert len({case["sources"] for case in cases}) == 2
 
 
-@pytest.mark.parametrize(("layers", "max_bytes", "fits"), [(34, 255, False), (8, 255, True), (8, 143, False)])
-def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers, max_bytes, fits):
-    """The maximum of 143 bytes is that of eCryptfs."""
+@pytest.mark.parametrize(("hidden_layers", "max_bytes", "fits"), [(34, 255, False), (8, 255, True), (8, 143, False)])
+def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, hidden_layers, max_bytes, fits):
+    """Most file systems allow names of 255 bytes, eCryptfs of 143; the slug has 4 bytes for each hidden layer."""
     limits = {"PC_NAME_MAX": max_bytes, "PC_PATH_MAX": 4096}
     monkeypatch.setattr(os, "pathconf", lambda path, name: limits[name])
-    sizes = {"layers": f"784-{'100-' * layers}10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5}
+    sizes = {"layers": f"784-{'100-' * hidden_layers}10", "images": 40, "batch": 20, "epochs": 1, "rate": 0.5}
     training = experiment_of({"host": {"product": "blas", "threads": 1}}, sizes, "mlp")
     config = {"experiments": {"deep": training, "other": experiment_of({"blas": {"threads": 1}})}}
     deep, other = plan.plan(configuration.validate(config), {"cpu": Target("here", cores=2)})
@@ -523,7 +522,7 @@ def test_a_case_with_a_too_long_name_is_skipped_and_no_other(monkeypatch, layers
     assert plan.skip_unmeasured([deep, other]) == []
 
 
-def test_unusable_folders_and_names_of_3000_characters_are_refused(monkeypatch, tmp_path):
+def test_unusable_folders_and_too_long_names_are_refused(monkeypatch, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     monkeypatch.setenv("LADDER_VARIANTS", "")
     for folder in ("x" * 3000, tmp_path / "loop"):

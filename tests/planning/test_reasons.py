@@ -1,4 +1,4 @@
-"""Why cases are skipped: as data and as sentences, which tables that were published early word differently."""
+"""Why cases are skipped, as data and as sentences: tables that were published early have other sentences."""
 
 import pytest
 

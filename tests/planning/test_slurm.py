@@ -10,7 +10,10 @@ from ladder.planning import cluster_description, slurm
 
 @pytest.fixture
 def queue(monkeypatch, tmp_path):
-    """A function that sets the lines of squeue. The working directory is `study`, and `link` is a link to it."""
+    """A function that sets the lines of squeue, from jobs (id, comment, folder).
+
+    The working directory is `study`, and `link` is a link to it.
+    """
     (tmp_path / "study").mkdir()
     (tmp_path / "link").symlink_to("study")
     monkeypatch.chdir(tmp_path / "study")
@@ -79,7 +82,10 @@ def test_only_jobs_of_this_folder_are_cancelled(queue, tmp_path, monkeypatch):
             "allocation failure: Unable to contact slurm controller (connect failure)",
             "Slurm can't be reached from here: Unable",
         ),
-        ("allocation failure: Invalid qos specification", "Slurm refuses jobs for the nodes `cpu` of site.yaml: Inv"),
+        (
+            "allocation failure: Invalid qos specification",
+            "Slurm refuses jobs for the nodes `cpu` of site.yaml: Invalid qos",
+        ),
     ],
 )
 def test_a_slurm_that_can_not_be_reached_is_told_from_a_refusal(message, start, monkeypatch):

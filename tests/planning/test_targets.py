@@ -17,6 +17,19 @@ from ladder.records.case import Case
 NODES = {"partition": "p", "machine": "lab", "cores": 8, "memory": 1000}
 
 
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A function that writes a cluster's description, names its file by SITE_VARIABLE, and reads it."""
+
+    def write(**description):
+        path = tmp_path / "site.yaml"
+        path.write_text(yaml.safe_dump(description))
+        monkeypatch.setenv(targets.SITE_VARIABLE, str(path))
+        return targets.site()
+
+    return write
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -32,19 +45,6 @@ def test_a_malformed_launcher_is_refused(text, sentence, site):
         site(nodes={"cpu": NODES | {"launcher": text}})
     with pytest.raises(LadderError, match=r"site.yaml is wrong: nodes.cpu.options is .* No closing quotation"):
         site(nodes={"cpu": NODES | {"options": ["--comment='a", "b"]}})
-
-
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A function that writes a cluster's description, names its file by SITE_VARIABLE, and reads it."""
-
-    def write(**description):
-        path = tmp_path / "site.yaml"
-        path.write_text(yaml.safe_dump(description))
-        monkeypatch.setenv(targets.SITE_VARIABLE, str(path))
-        return targets.site()
-
-    return write
 
 
 def case_of(variant, **tuning):
@@ -69,7 +69,7 @@ def test_a_case_with_more_cores_than_the_quota_is_skipped(monkeypatch, quota, re
 
 
 @pytest.mark.parametrize(
-    ("ranks", "nodes", "gres"),
+    ("ranks", "nodes", "gres"),  # a node has four GPUs
     [(1, 1, "gpu:1"), (3, 1, "gpu:3"), (4, 1, "gpu:4"), (5, 2, "gpu:3"), (8, 2, "gpu:4"), (9, 3, "gpu:3")],
 )
 def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
@@ -83,7 +83,7 @@ def test_ranks_use_as_many_nodes_as_their_gpus_need(site, ranks, nodes, gres):
 def test_kinds_of_different_nodes_need_different_labels(site):
     assert site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 4}})
     with pytest.raises(
-        LadderError, match=r"nodes\.gpu\.machine: nodes\.cpu has the same label, lab, but 8 cores in pl"
+        LadderError, match=r"nodes\.gpu\.machine: nodes\.cpu has the same label, lab, but 8 cores in place of 4"
     ):
         site(nodes={"cpu": NODES, "gpu": NODES | {"gpus": 4, "cores": 4}})
 

@@ -53,7 +53,7 @@ def nvmlDeviceGetUUID(handle):
 
 
 def nvmlDeviceGetName(handle):
-    return "No card"
+    return "No GPU"
 
 
 def nvmlSystemGetDriverVersion():

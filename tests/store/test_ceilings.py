@@ -12,7 +12,8 @@ from ladder.store import ceilings
 
 GEMM_SIZES = {"m": 10, "n": 10, "k": 10}  # 2000 FLOPs
 FMA_SIZES = {"elements": 100, "length": 10}  # 2000 FLOPs
-GPU = {"name": "a GPU", "uuid": "0", "architecture": "sm_90", "cache_bytes": 7}
+HOST_CACHE_BYTES, GPU_CACHE_BYTES = 11, 7
+GPU = {"name": "a GPU", "uuid": "0", "architecture": "sm_90", "cache_bytes": GPU_CACHE_BYTES}
 
 
 def write_record(path, workload, variant, dtype, tuning, seconds):
@@ -32,7 +33,7 @@ def write_record(path, workload, variant, dtype, tuning, seconds):
     contents |= {"device": workloads.constants(workload, variant)["DEVICE"], "processes": [process], "converged": True}
     contents["cost"] = vars(workloads.load(workload).cost(sizes)) | {"precision": traits.precision(case)}
     contents |= {"protocol": {}, "sources": "", "started": "", "wall": 1.0, "slurm": {}}
-    contents |= {"description": made_up.description() | {"cache_bytes": 11}}
+    contents |= {"description": made_up.description() | {"cache_bytes": HOST_CACHE_BYTES}}
     contents |= {"clocks": {"before": {}, "after": {}}, "source": {"commit": "", "dirty": False}}
     record.write(path, contents)
     return path
@@ -77,4 +78,5 @@ def test_cache_sizes_come_from_the_machine_that_measured_and_not_from_this_one(s
     summary = summarise(
         ("gemm", "blas", "float64", {"threads": 1}, 1.0), ("gemm", "cublas", "float64", {"math": "default"}, 1.0)
     )
-    assert (summary["cache_bytes"], summary["cuda"]["cache_bytes"]) == (11, 7)
+    assert summary["cache_bytes"] == HOST_CACHE_BYTES
+    assert summary["cuda"]["cache_bytes"] == GPU_CACHE_BYTES

@@ -1,4 +1,7 @@
-"""Tables from records and from publications."""
+"""Tables from records and from publications.
+
+Values such as 0.1 + 0.2, which has 17 digits, and 1e-7 show whether tables keep numbers to the last bit.
+"""
 
 import copy
 import gzip
@@ -17,7 +20,7 @@ from ladder.machine import revision
 from ladder.planning import configuration
 from ladder.records import record
 from ladder.records.case import Case
-from ladder.store import collect, publish, study, table_files
+from ladder.store import collect, gpu_counts, publish, study, table_files
 from ladder.store.published_tables import PublishedTables
 
 CASE_COLUMNS = ["machine", "experiment", "workload", "variant", "case", "cache"]
@@ -26,7 +29,7 @@ SIZES = ["form", "m", "n", "k", "dtype", "source", "seed", "threads"]
 
 @pytest.fixture(scope="module")
 def real_record(tmp_path_factory):
-    """The record of a real measurement."""
+    """The record of a measurement on this machine."""
     folder = tmp_path_factory.mktemp("one")
     case = case_of(1)
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +54,7 @@ def case_keys(case):
 
 
 class Machine:
-    """Plans of a machine and its records, which are copies of a real record with changed values."""
+    """Plans of a machine and its records, which are copies of a measured record with changed values."""
 
     def __init__(self, template, name="here"):
         self.template, self.name = template, name
@@ -60,14 +63,19 @@ class Machine:
     def plan(self, experiment="small"):
         return {"experiment": experiment, "cases": self.cases}
 
-    def add(self, case, left_out=None, has_record=True, commit=None, protocol=None, **process):
-        """Plan a case; if it `has_record` and planning doesn't skip it for the reason `left_out`, write its record.
+    def add(self, case, skip_reason=None, has_record=True, commit=None, protocol=None, **process):
+        """Plan a case; if it `has_record` and planning has no `skip_reason`, write its record.
 
         `commit` and `protocol` replace the template's in the record, and `process` values of its first process.
         """
-        plan_entry = {"key": case.key, "machine": self.name, "left_out": left_out, "sources": self.template["sources"]}
+        plan_entry = {
+            "key": case.key,
+            "machine": self.name,
+            "left_out": skip_reason,
+            "sources": self.template["sources"],
+        }
         self.cases.append(plan_entry)
-        if has_record and not left_out:
+        if has_record and not skip_reason:
             document = copy.deepcopy(self.template) | {"machine": self.name, **case_keys(case)}
             document["processes"][0] |= process
             document["protocol"] |= {"cold_start": True} | (protocol or {})
@@ -76,6 +84,7 @@ class Machine:
         return self
 
     def publish(self, *experiments, keep=False):
+        """Publish the records; returns the folder. With `keep`, published cases without a record stay published."""
         plans = [self.plan(name) for name in experiments or ["small"]]
         publish.publish(plans, self.name, f"published/{self.name}", keep)
         return f"published/{self.name}"
@@ -117,7 +126,7 @@ def table_bytes():
     return {path: path.read_bytes() for path in Path("published").rglob("*.csv.gz")}
 
 
-def lines(name):
+def table_lines(name):
     return Path(f"tables/{name}.csv").read_text(encoding="utf-8").splitlines()
 
 
@@ -126,12 +135,17 @@ def test_every_table_has_its_columns_in_order(local, real_record):
     curve = [{"epoch": 1, "loss": 2.5, "reference_loss": 2.5, "loss_bound": 1e-9, "accuracy": 0.5}]
     trace = [["copy", "2", 0.25, 0.5]]
     local.add(case_of(1), samples=samples, phases=[{"gather": 0.5, "loss": 0.125}], curve=curve, trace=trace)
-    local.add(case_of(64), left_out="needs 64 cores, 2 available")
+    local.add(case_of(64), skip_reason="needs 64 cores, 2 available")
     local.add(case_of(2), has_record=False)
     frames = collect_and_load(local.plan())
-    facts = ["device", "converged", "flops", "bytes", "precision", "commit"]
-    facts += ["campaign", "host", "process", "threads_found"]
-    assert list(frames["samples"]) == [*CASE_COLUMNS, *SIZES, *facts, "sample", "phase", "seconds", "cold_start"]
+    columns_of_process = ["device", "converged", "flops", "bytes", "precision", "commit"]
+    columns_of_process += ["campaign", "host", "process", "threads_found"]
+    assert list(frames["samples"]) == [
+        *CASE_COLUMNS,
+        *SIZES,
+        *columns_of_process,
+        *("sample", "phase", "seconds", "cold_start"),
+    ]
     assert list(frames["checks"]) == [*CASE_COLUMNS, *SIZES, "process", "check", "error", "bound"]
     assert list(frames["curves"]) == [*CASE_COLUMNS, *SIZES, "process", *curve[0]]
     assert list(frames["traces"]) == [*CASE_COLUMNS, *SIZES, "process", "lane", "name", "start", "end"]
@@ -232,7 +246,7 @@ def test_whole_numbers_stay_whole_beside_rows_without_them(local, real_record):
     case = Case("mlp", "numpy_loop", workloads.complete("mlp", training), {"threads": 16})
     local.add(case)
     frames = collect_and_load(local.plan())
-    _, *rows = lines("samples")
+    _, *rows = table_lines("samples")
     assert ".0," not in "".join(rows)
     assert frames["samples"]["threads"].unique().tolist() == [16]
     assert {str(dtype) for dtype in frames["samples"][["m", "images"]].dtypes} == {"Int64"}, "empty cells on both sides"
@@ -254,13 +268,13 @@ def test_the_same_records_give_the_same_bytes(local, other_machine):
 
 
 def test_published_rows_have_a_label_and_join_new_ones(local, other_machine):
-    other_machine.add(case_of(16)).add(case_of(64), left_out="needs 64 cores, 16 available").publish()
+    other_machine.add(case_of(16)).add(case_of(64), skip_reason="needs 64 cores, 16 available").publish()
     local.add(case_of(1), samples=[1.0])
     frames = collect_and_load(local.plan(), "published/there")
     assert frames["samples"]["machine"].unique().tolist() == ["here", "there (published)"]
     assert frames["missing"]["machine"].unique().tolist() == ["there (published)"]
     assert sorted(frames["samples"]["threads"].unique()) == [1, 16]
-    assert any(",16," in line for line in lines("samples"))
+    assert any(",16," in line for line in table_lines("samples"))
 
 
 def test_publishing_and_collecting_gives_the_same_tables(local):
@@ -292,7 +306,7 @@ def test_what_was_published_without_traces_is_shown_and_kept(local):
     assert published_table("traces")["threads"].tolist() == [2]
 
 
-def test_the_traces_of_a_case_are_asked_of_the_study(local):
+def test_a_study_has_the_traces_of_each_case(local):
     rows = [["compute", "1", 0.0, 0.5], ["copy", "1", 0.5, 0.75]]
     local.add(case_of(1), trace=rows).add(case_of(2), trace=rows[:1]).add(case_of(4))
     collect.collect(local.plan(), "tables/small")
@@ -302,7 +316,7 @@ def test_the_traces_of_a_case_are_asked_of_the_study(local):
     assert loaded.rows("traces", "other").empty
 
 
-def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(local):
+def test_the_result_of_tests_on_a_gpu_is_published_with_its_machine(local):
     local.add(case_of(1))
     folder = Path(local.publish())
     assert not (folder / "tests-gpu.json").exists()
@@ -313,12 +327,12 @@ def test_what_the_tests_on_a_gpu_found_is_published_where_they_were_run(local):
 
 def test_what_is_published_of_this_machine_is_not_shown_twice(local):
     local.add(case_of(1), samples=[1.0]).add(case_of(2), samples=[2.0])
-    local.add(case_of(4), has_record=False).add(case_of(64), left_out="needs 64 cores, 2 available")
+    local.add(case_of(4), has_record=False).add(case_of(64), skip_reason="needs 64 cores, 2 available")
     folder = local.publish()
     # After that one case is measured again, and the record of another is lost.
     local.add(case_of(1), samples=[3.0])
     Path(record.path_of("here", case_of(2).key)).unlink()
-    local.cases = local.cases[:4]
+    local.cases = local.cases[:4]  # without the first case, which was added again
     frames = collect_and_load(local.plan(), folder)
     assert frames["samples"][["machine", "threads", "seconds"]].values.tolist() == [
         ["here", 1, 3.0],
@@ -365,20 +379,21 @@ def test_a_published_case_of_another_machine_or_variant_is_kept(local, other_mac
     ]
 
 
-def test_nothing_at_all_gives_empty_tables():
+def test_without_records_and_publications_tables_are_empty():
     frames = collect_and_load({"experiment": "small", "cases": []})
     assert all(frame.empty for frame in frames.values())
 
 
+GZIP_HEADER_BYTES = 10
 INTACT = gzip.compress(b"a,b\n1,2\n" * 999)
 
 
 @pytest.mark.parametrize(
     "text",
-    [b"\x1f\x8b", b"no gzip", INTACT[:-20], INTACT[:10] + b"\xff" * 20],
+    [b"\x1f\x8b", b"no gzip", INTACT[:-20], INTACT[:GZIP_HEADER_BYTES] + b"\xff" * 20],
     ids=["two bytes", "no gzip", "cut off", "damaged inside"],
 )
-def test_a_torn_publication_is_a_sentence(local, text):
+def test_a_torn_publication_is_refused_with_a_sentence(local, text):
     local.add(case_of(1)).publish()
     Path("published/here/samples.csv.gz").write_bytes(text)
     with pytest.raises(LadderError, match=r"The table .*samples\.csv\.gz can't be read"):
@@ -397,8 +412,8 @@ def test_the_samples_of_all_experiments_are_joined_in_one_table(local):
         collect.join_samples(["nowhere"], "table.csv")
 
 
-def test_a_publication_says_what_it_is(local, real_record):
-    local.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), left_out="needs 64 cores")
+def test_a_publication_describes_its_contents(local, real_record):
+    local.add(case_of(1), samples=[1.0, 2.0], phases=[{"gather": 0.5}]).add(case_of(64), skip_reason="needs 64 cores")
     local.publish()
     assert (
         published_description()["machine"],
@@ -409,16 +424,17 @@ def test_a_publication_says_what_it_is(local, real_record):
     assert published_description()["sources"] == [real_record["source"] | {"cases": 1}]
     files = {path.name for path in Path("published/here").iterdir()}
     assert files == {*(f"{name}.csv.gz" for name in collect.TABLES), "machine.json"}
-    Path("published/here/cards.json").write_text("[]", encoding="utf-8")
+    times_file = Path("published/here", gpu_counts.TIMES_FILE)
+    times_file.write_text("[]", encoding="utf-8")
     local.publish()
-    assert not Path("published/here/cards.json").exists(), "no such case is published any more"
+    assert not times_file.exists(), "no case on several GPUs is published any more"
 
 
-def test_times_by_gpus_are_published_as_they_were_found(local, monkeypatch):
+def test_times_by_number_of_gpus_are_published_unrounded(local, monkeypatch):
     times = [{"gpus": 1, "seconds": 0.1 + 0.2}, {"gpus": 2, "seconds": 1e-7}]
     monkeypatch.setattr(publish.gpu_counts, "rows_of", lambda calls: times if {*calls["phase"]} == {"total"} else [])
     local.add(case_of(1), samples=[1.0], phases=[{"gather": 0.5}]).publish()
-    text = Path("published/here/cards.json").read_text(encoding="utf-8")
+    text = Path("published/here", gpu_counts.TIMES_FILE).read_text(encoding="utf-8")
     assert json.loads(text) == times
     assert text.endswith("]\n")
 
@@ -435,13 +451,13 @@ def test_a_publication_names_every_commit_of_its_cases(local):
 
 
 @pytest.mark.parametrize(("dirty", "text"), [(False, "a" * 40), (True, "a" * 40 + "-dirty")])
-def test_a_commit_in_a_word_tells_of_changes(dirty, text):
+def test_a_source_is_formatted_as_one_word_and_parsed(dirty, text):
     source = {"commit": "a" * 40, "dirty": dirty}
     assert revision.format(source) == text
     assert revision.parse(text) == source
 
 
-def test_keeping_replaces_what_has_a_record_and_keeps_the_rest(local):
+def test_publishing_with_keep_replaces_cases_with_a_record_and_keeps_the_rest(local):
     """This holds for every table; kept values are the same to the last bit."""
     curve = [{"epoch": 1, "loss": 0.1 + 0.2, "reference_loss": 0.3, "loss_bound": 1e-9, "accuracy": 0.5}]
     local.add(case_of(1), commit="a", samples=[0.1 + 0.2, 1 / 3], curve=curve)
@@ -477,7 +493,7 @@ def test_values_of_replaced_cases_go_with_them(local):
     assert published_table("samples")["imbalance"].isna().all()
 
 
-def test_not_keeping_replaces_all(local):
+def test_publishing_without_keeping_replaces_all(local):
     local.add(case_of(1)).publish()
     local.forget().add(case_of(2)).publish()
     assert published_table("samples")["threads"].unique().tolist() == [2]
@@ -500,11 +516,11 @@ def test_an_experiment_that_is_no_longer_planned_is_kept(local):
 
 def test_the_reason_of_the_present_plan_is_reported(local):
     local.add(case_of(1)).add(case_of(64), has_record=False).publish()
-    local.forget().add(case_of(2)).add(case_of(64), left_out="needs 64 cores, 2 available").publish(keep=True)
+    local.forget().add(case_of(2)).add(case_of(64), skip_reason="needs 64 cores, 2 available").publish(keep=True)
     assert published_table("missing")["why"].tolist() == ["needs 64 cores, 2 available"]
 
 
-def test_keeping_twice_gives_the_same_bytes(local):
+def test_publishing_twice_with_keep_gives_the_same_bytes(local):
     training = workloads.complete("mlp", {"images": 10, "batch": 5, "epochs": 1, "rate": 0.5})
     local.add(Case("mlp", "numpy_loop", training, {"threads": 1}), samples=[0.1 + 0.2], commit="a")
     local.add(case_of(1), commit="b").add(case_of(4), has_record=False).publish("other", "small")
@@ -517,7 +533,7 @@ def test_keeping_twice_gives_the_same_bytes(local):
     assert [source["commit"] for source in sources] == ["a", "b", "c"]
 
 
-def test_keeping_where_nothing_is_published_yet_publishes(local):
+def test_with_keep_the_first_publication_is_the_same(local):
     local.add(case_of(1)).add(case_of(2), has_record=False).publish(keep=True)
     before = table_bytes()
     local.publish()

@@ -16,6 +16,8 @@ from ladder.store import TABLES, columns, counters, data_package, published_inde
 
 PUBLISHED = ROOT / data_package.PUBLISHED_FOLDER
 PACKAGE = json.loads((PUBLISHED / data_package.FILE_NAME).read_text(encoding="utf-8"))
+GZIP_HEADER_BYTES = 10
+# {type in a schema: function that converts a column of text}.
 CONVERTERS = {
     "string": lambda column: column,
     "integer": lambda column: column.astype("int64"),
@@ -117,7 +119,9 @@ def test_a_column_that_nothing_describes_says_so(folder):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda content: content[:-9], lambda content: content[:10] + b"\xff" * 20], ids=["cut off", "inside"]
+    "damage",
+    [lambda content: content[:-9], lambda content: content[:GZIP_HEADER_BYTES] + b"\xff" * 20],
+    ids=["cut off", "inside"],
 )
 def test_a_damaged_table_is_named(folder, damage):
     path = folder / "samples.csv.gz"

@@ -13,7 +13,7 @@ GPU, OTHER_GPU = "NVIDIA H200", "NVIDIA H100"
 
 @pytest.fixture
 def publish(tmp_path):
-    """A function that publishes a campaign of a machine with some GPUs: a case on one GPU and one on the host."""
+    """A function that writes the description of a campaign of a machine; `published_rows` gives its tables."""
 
     def write(machine, gpus, cpu="Xeon", vectors="avx512f", run=1):
         folder = tmp_path / "campaigns" / f"{machine}_{run}"
@@ -26,17 +26,17 @@ def publish(tmp_path):
 
 
 @pytest.fixture
-def rows(monkeypatch):
-    """Every published table has these rows; `machine` is the folder's."""
+def published_rows(monkeypatch):
+    """The rows of every published table, with the machine of its folder; `gpu` has a case's GPUs by address."""
     cases = [("gemm", "cublas", "n=1", "f3"), ("gemm", "blas", "n=1", None), ("gemv", "nccl", "n=1", "f3 e2")]
 
-    def published_rows(folder, table, experiment=None):
+    def read_published(folder, table, experiment=None):
         machine = json.loads((folder / "machine.json").read_text())["machine"]
         frame = pd.DataFrame(cases, columns=["workload", "variant", "case", "gpu"])
         frame = frame if table == "samples" else frame.drop(columns="gpu")
         return frame.assign(machine=machine, experiment=experiment, process=0)
 
-    monkeypatch.setattr(table_files, "read_published", published_rows)
+    monkeypatch.setattr(table_files, "read_published", read_published)
     monkeypatch.setattr(table_files, "published_experiments", lambda folder, table: {"e"})
 
 
@@ -46,7 +46,7 @@ def read_descriptions_unchecked(monkeypatch):
 
 
 @pytest.mark.parametrize("table", ["samples", "checks"])
-def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(publish, rows, table):
+def test_cases_on_gpus_get_the_label_of_the_machine_with_the_most_campaigns(publish, published_rows, table):
     folders = [publish("four", [GPU] * 4), publish("two", [GPU] * 2), publish("two", [GPU] * 2, run=2)]
     folders.append(publish("other", [OTHER_GPU] * 4))
     parts = PublishedTables(folders).frames(table, "e", set())
@@ -60,9 +60,9 @@ def test_cases_on_gpus_are_of_the_machine_with_the_most_campaigns_of_its_model(p
     assert len({part["process"].iloc[0] for part in parts}) == 4
 
 
-def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, rows):
+def test_an_experiment_that_needs_more_gpus_than_that_machine_has_keeps_its_label(publish, published_rows):
     folders = [publish("two", [GPU] * 2), publish("one", [GPU]), publish("one", [GPU], run=2)]
-    assert machine_families.labels(folders) == {"two": ("one", 1)}
+    assert machine_families.labels(folders) == {"two": ("one", 1)}  # the new label, and the GPUs of its machine
     parts = PublishedTables(folders).frames("samples", "e", set())
     assert set(parts[0]["machine"]) == {"two (published)"}
 

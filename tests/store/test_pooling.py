@@ -44,22 +44,23 @@ ONE_CASE = rows(threads=(1,))
 OTHER_CASE = study.first_case(rows({8: 2.0}, threads=(1,)))
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    {
-        "middle": (study.median_time(ONE_CASE), 1.0),
-        "processes": (quotients.median_time(study.processes(ONE_CASE)), 1.0),
-        "energy": (study.energy(ONE_CASE), 1.0),
-        "sustained": (study.median_time(study.sustained(ONE_CASE)), 1.0),
-        "fastest": (study.median_time(study.fastest(ONE_CASE)), 1.0),
-        "best_and_test_rows": (study.median_time(study.best_and_test_rows(study.by_threads(ONE_CASE))[1]), 1.0),
-        "over": (ratios.over_seconds(ONE_CASE, 2.0).value, 0.5),
-        "of, above": (ratios.of(ONE_CASE, OTHER_CASE).value, 0.5),
-        "of, below": (ratios.of(OTHER_CASE, ONE_CASE).value, 2.0),
-        "of_best": (ratios.of_best(OTHER_CASE, {1: ONE_CASE}).value, 2.0),
-        "passes": (ratios.of(*map(study.pass_totals, (ONE_CASE, OTHER_CASE))).value, 0.5),
-    }.values(),
-)
+# {function: (its value, the expected one, of the case with the time of 1 s)}.
+VALUES = {
+    "median_time": (study.median_time(ONE_CASE), 1.0),
+    "processes": (quotients.median_time(study.processes(ONE_CASE)), 1.0),
+    "energy": (study.energy(ONE_CASE), 1.0),
+    "sustained": (study.median_time(study.sustained(ONE_CASE)), 1.0),
+    "fastest": (study.median_time(study.fastest(ONE_CASE)), 1.0),
+    "best_and_test_rows": (study.median_time(study.best_and_test_rows(study.by_threads(ONE_CASE))[1]), 1.0),
+    "over_seconds": (ratios.over_seconds(ONE_CASE, 2.0).value, 0.5),
+    "of, in the numerator": (ratios.of(ONE_CASE, OTHER_CASE).value, 0.5),
+    "of, in the denominator": (ratios.of(OTHER_CASE, ONE_CASE).value, 2.0),
+    "of_best": (ratios.of_best(OTHER_CASE, {1: ONE_CASE}).value, 2.0),
+    "passes": (ratios.of(*map(study.pass_totals, (ONE_CASE, OTHER_CASE))).value, 0.5),
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), VALUES.values(), ids=VALUES)
 def test_functions_of_one_case_use_the_first_of_the_plan(value, expected):
     assert value == pytest.approx(expected, rel=0.02)
 

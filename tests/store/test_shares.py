@@ -12,6 +12,7 @@ from ladder.verbs.arguments import write_json
 COST = SimpleNamespace(flops=2e9, bytes=1e9, precision="float64")
 GEMM_SLUG = "form=nn,m=64,n=64,k=64,dtype={},source=random,seed=1,cache=warm,threads={}"
 STREAM_SLUG = "kernel=read,elements=64,dtype=float64,seed=1,cache=cold,threads=2"
+# (workload, variant, slug, device, best rate in FLOP/s or B/s).
 ROWS = [
     ("gemm", "blas", GEMM_SLUG.format("float64", 1), "host", 10e9),
     ("gemm", "blas", GEMM_SLUG.format("float64", 2), "host", 19e9),
@@ -23,7 +24,7 @@ CEILINGS = {"rows": [dict(zip(("workload", "variant", "case", "device", "best"),
 
 
 def rate(*words):
-    """The rate of a case of one second."""
+    """The rate of a case, given as words of a command line, that took one second: (value, unit, share)."""
     return shares.rate(CEILINGS, cases_of(words)[0], COST, 1.0)
 
 

@@ -1,5 +1,6 @@
 """Queries of a study, and the numbers and tables about it, compared with values computed by hand from a few rows."""
 
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -71,10 +72,10 @@ def test_energy_is_that_of_a_run_the_median_over_processes():
 
 def test_sizes_and_caches_never_mix():
     """The size with the most work is taken, and cold before warm, with all tunings."""
-    cases = [
-        f"n={n},cache={cache},threads={threads}" for n in (1, 2) for cache in ("warm", "cold") for threads in (1, 2)
-    ]
-    samples = frame(*(rows(1.0, case=case, flops=8.0 * int(case[2])) for case in cases))
+    cases = itertools.product((1, 2), ("warm", "cold"), (1, 2))
+    samples = frame(
+        *(rows(1.0, case=f"n={n},cache={cache},threads={threads}", flops=8.0 * n) for n, cache, threads in cases)
+    )
     assert queries.largest_size(samples)["case"].tolist() == ["n=2,cache=cold,threads=1", "n=2,cache=cold,threads=2"]
 
 
@@ -87,7 +88,7 @@ def test_rows_are_those_of_the_subject_in_an_experiment():
     assert study.samples("other").empty
 
 
-def test_machines_measured_here_stand_before_published_ones():
+def test_machines_measured_here_come_before_published_ones():
     assert queries.sort_machines({"b", "a (published)", "c"}) == ["b", "c", "a (published)"]
 
 
@@ -170,7 +171,7 @@ def check_rows(case, *errors, bound=1.0, **further_columns):
     ]
 
 
-def test_validation_tells_the_check_that_uses_most_of_its_bound():
+def test_validation_reports_the_check_that_uses_most_of_its_bound():
     """It isn't that with the largest error; a check in two experiments counts once."""
     repeated = check_rows("b", 0.25, variant="tiled", bound=0.5)
     samples = frame(rows(1.0))
@@ -188,22 +189,26 @@ def test_validation_tells_the_check_that_uses_most_of_its_bound():
 
 
 CASES = (("here", "gemm", "blas", "a"), ("there (published)", "gemm", "tiled", "b"))
-RATIO = quotients.Ratio(3.0, 2.0, 4.0, CASES, Spread(3, 0.01, 0.02, 10))
+SPREAD = Spread(campaigns=3, sd_within=0.01, sd_between=0.02, processes=10)
+RATIO = quotients.Ratio(3.0, low=2.0, high=4.0, cases=CASES, spread=SPREAD)
 
 
 @pytest.mark.parametrize(
     ("answer", "changes"),
     [
-        (claims.Answer("as claimed", RATIO, 1.5, 5.0, 0.25), {}),
+        (claims.Answer("as claimed", RATIO, lower=1.5, upper=5.0, detectable=0.25), {}),
         (
-            claims.Answer("undecided", RATIO, 1.5, math.inf, 0.25),
+            claims.Answer("undecided", RATIO, lower=1.5, upper=math.inf, detectable=0.25),
             {"most": None, "detectable": 0.25, "verdict": "undecided"},
         ),
-        (claims.Answer("the opposite", RATIO, 0.0, 5.0, 0.25), {"least": None, "verdict": "the opposite"}),
+        (
+            claims.Answer("the opposite", RATIO, lower=0.0, upper=5.0, detectable=0.25),
+            {"least": None, "verdict": "the opposite"},
+        ),
     ],
 )
 def test_a_claim_is_a_row_of_what_was_claimed_and_found(answer, changes):
-    claim = AnsweredClaim("key", r"text of \num{3}", "a GPU", r"since \emph{so}", answer, "2.1", False)
+    claim = AnsweredClaim("key", r"text of \num{3}", "a GPU", r"since \emph{so}", answer, place="2.1", converged=False)
     expected = {"chapter": "gemm", "group": "numbers", "claim": "key", "text": "text of 3", "least": 1.5, "most": 5.0}
     expected |= {"now": 3.0, "low": 2.0, "high": 4.0, "verdict": "as claimed", "detectable": None, "cause": "since so"}
     expected |= {"place": "2.1", "campaigns": 3, "processes": 10, "within": 0.01, "between": 0.02, "converged": False}

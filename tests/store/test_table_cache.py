@@ -12,7 +12,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_parts_come_back():
+def test_stored_parts_are_loaded_unchanged():
     table_cache.store_parts("a.csv", "key", {"one": b"1\n", "two": b"", "": b"\x00" * 70000})
     assert [table_cache.load_part("a.csv", "key", part) for part in ("one", "two", "")] == [
         b"1\n",
@@ -21,7 +21,7 @@ def test_parts_come_back():
     ]
 
 
-def test_a_part_that_a_table_lacks_is_empty_and_a_table_that_is_not_kept_is_none():
+def test_a_part_that_a_table_lacks_is_empty_and_a_table_that_is_not_stored_is_none():
     table_cache.store_parts("a.csv", "key", {"one": b"1"})
     assert table_cache.load_part("a.csv", "key", "two") == b""
     assert table_cache.load_part("b.csv", "key", "one") is None
@@ -43,7 +43,7 @@ def test_another_version_of_pandas_or_of_the_code_is_another_key(monkeypatch):
     assert table_cache.load_part("a.csv", "key") == b"1"
 
 
-def test_no_changed_byte_gives_another_content():
+def test_a_changed_byte_never_gives_another_content():
     table_cache.store_parts("a.csv", "key", {"": b"12345"})
     path = table_cache.path_of("a.csv")
     content = path.read_bytes()
@@ -55,7 +55,7 @@ def test_no_changed_byte_gives_another_content():
         assert table_cache.load_part("a.csv", "key") is None
 
 
-def test_without_a_study_nothing_is_kept(tmp_path):
+def test_without_a_study_nothing_is_stored(tmp_path):
     (tmp_path / "results").rmdir()
     table_cache.store_parts("a.csv", "key", {"": b"1"})
     assert table_cache.load_part("a.csv", "key") is None

@@ -28,7 +28,7 @@ SAMPLE = ROW | {
     "threads_found": 1,
 }
 ROWS = {
-    "samples": SAMPLE | {"sample": 0, "phase": "total", "seconds": 0.5, "late": None},
+    "samples": SAMPLE | {"sample": 0, "phase": "total", "seconds": 0.5, "unknown": None},
     "checks": ROW | {"process": 0, "check": "sum", "error": 0.0, "bound": 1.0},
     "curves": ROW | {"process": 0},
     "traces": ROW | {"process": 0, "lane": "null", "name": "01", "start": 0.0, "end": 1.0},
@@ -90,7 +90,7 @@ def test_numbers_are_read_as_they_are_written():
     assert table_files.load(".")["samples"]["seconds"].tolist() == values
 
 
-def test_a_table_with_another_digit_than_was_written_is_a_sentence():
+def test_a_table_with_a_changed_digit_is_refused_by_its_checksum():
     checksums.write(".", ["samples.csv", "checks.csv"])
     table_files.load(".")
     path = Path("samples.csv")
@@ -101,6 +101,7 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
         table_files.load(".")
 
 
+# The table has a header and three rows, of 16 fields each.
 @pytest.mark.parametrize(
     ("change", "mistake"),
     [
@@ -119,7 +120,7 @@ def test_a_table_with_another_digit_than_was_written_is_a_sentence():
         (lambda text: text.replace("float64", ""), "its row 1 has nan as its precision"),
     ],
 )
-def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
+def test_a_damaged_table_is_refused_with_the_place(change, mistake):
     change_table(change)
     assert all(mistake in message for message in error_messages())
 
@@ -137,7 +138,7 @@ def test_a_damaged_table_is_a_sentence_that_says_where(change, mistake):
     ],
 )
 @pytest.mark.parametrize("name", ["samples", "checks"])
-def test_what_is_published_has_rows_of_its_machine(name, change, mistake):
+def test_a_published_table_without_rows_of_its_machine_is_refused(name, change, mistake):
     change_table(change, name)
     with pytest.raises(LadderError, match=mistake):
         table_files.read_published(".", name, "small")
@@ -152,7 +153,7 @@ def test_a_cell_of_several_lines_is_a_cell():
 @pytest.mark.parametrize(
     "read", [study.read_description, lambda path: table_files.read_published(path.parent, "samples")]
 )
-def test_what_is_published_says_what_machine_it_is_of(document, read):
+def test_a_publication_without_a_description_of_its_machine_is_refused(document, read):
     Path("machine.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(LadderError, match=r"^machine.json can't be used as the publication: .* Restore it, or"):
         read(Path("machine.json"))
@@ -170,7 +171,7 @@ def test_what_is_published_says_what_machine_it_is_of(document, read):
         ("kernels", made_up.kernel_report() | {"kernels": {}}),
     ],
 )
-def test_a_document_of_another_form_is_a_sentence(kind, document):
+def test_a_document_of_another_form_is_refused_with_its_kind(kind, document):
     Path("one.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(LadderError, match=f"^one.json can't be used as the {kind}: "):
         documents.read("one.json", kind)
@@ -180,7 +181,7 @@ NUMBER_LIKE_TEXTS = ("0815", "1e5", "12.10", "nan", "inf", "true", "null", "1e10
 
 
 @pytest.mark.parametrize("text", NUMBER_LIKE_TEXTS)
-def test_what_is_text_stays_text_whatever_it_looks_like(text):
+def test_text_that_looks_like_a_number_stays_text(text):
     """In every column of text, and in that of a tuning with words, after writing and reading."""
     text_columns = [name for name in SAMPLE if isinstance(SAMPLE[name], str) and name != "case"]
     slug = "m=1,cache=cold,order=true,threads=2"

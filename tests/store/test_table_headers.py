@@ -79,10 +79,11 @@ def test_the_verb_package_completes_published_tables_once(tmp_path, monkeypatch)
     assert {path: path.read_bytes() for path in folder.iterdir()} == contents
 
 
+GZIP_HEADER_BYTES = 10
 DAMAGED = {
     "no archive": b"no archive",
     "cut off": gzip.compress(b"a,b\n1,2\n")[:-9],
-    "damaged inside": gzip.compress(b"a,b\n1,2\n")[:10] + b"\xff" * 20,
+    "damaged inside": gzip.compress(b"a,b\n1,2\n")[:GZIP_HEADER_BYTES] + b"\xff" * 20,
     "no text": gzip.compress(b"\xff"),
     "no CSV": gzip.compress(b"a,b\n1\r2,3\n"),
 }

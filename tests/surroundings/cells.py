@@ -1,4 +1,7 @@
-"""The surroundings, as tables: each row is a cell of the matrix, identified by its name."""
+"""The surroundings in which `test_surroundings.py` describes a study, as tables {name: surrounding}.
+
+Together they are the matrix of surroundings, of which each row here is a cell.
+"""
 
 # Locales: the variables, and the locale's source and encoding for localedef, or None if the C library has it.
 LOCALES = {

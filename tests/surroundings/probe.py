@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--figure")
     parser.add_argument("--typeset", action="store_true")
     options = parser.parse_args()
-    answer_file, sys.stdout = sys.stdout, sys.stderr
+    answer_file, sys.stdout = sys.stdout, sys.stderr  # which also gets what verbs print
     SCRATCH.mkdir(parents=True)
     try:
         print(json.dumps(describe(options), sort_keys=True), file=answer_file)

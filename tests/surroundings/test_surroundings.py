@@ -77,7 +77,7 @@ def translated_programs(tmp_path):
 
 
 @pytest.mark.parametrize("name", cells.LOCALES)
-def test_a_locale(name, baseline, translated_programs, tmp_path):
+def test_in_every_locale_the_study_is_the_same(name, baseline, translated_programs, tmp_path):
     variables, source_and_encoding = cells.LOCALES[name]
     if source_and_encoding:
         source, encoding = source_and_encoding
@@ -111,8 +111,8 @@ def placeholder_values(tmp_path):
 
 
 @pytest.mark.parametrize("name", cells.VARIABLES)
-def test_variables_of_runtimes(name, baseline, placeholder_values):
-    """They change neither what is measured nor what is drawn, and workers start without them."""
+def test_variables_of_runtimes_change_nothing_or_are_refused(name, baseline, placeholder_values):
+    """Neither what is measured nor what is drawn changes, and workers start without the variables."""
     study, _, answers = baseline
     variant, variables = cells.VARIABLES[name]
     if variant not in answers:
@@ -126,7 +126,7 @@ def test_variables_of_runtimes(name, baseline, placeholder_values):
 
 
 @pytest.mark.parametrize("name", cells.FOLDERS)
-def test_a_folder(name, baseline, tmp_path):
+def test_in_a_folder_of_any_name_the_study_is_the_same_or_refused(name, baseline, tmp_path):
     folder = matrix_study.copy_study(baseline.study, tmp_path / cells.FOLDERS[name])
     answer = matrix_study.run_probe(folder, "--figure", matrix_study.FIGURE, "--typeset", "--measure", "c_openmp")
     require_same(answer, baseline)
@@ -139,14 +139,14 @@ def test_a_folder(name, baseline, tmp_path):
         assert not answer.status
 
 
-def test_a_folder_that_is_a_link(baseline, tmp_path):
+def test_in_a_folder_that_is_a_link_the_study_is_the_same(baseline, tmp_path):
     (tmp_path / "link").symlink_to(matrix_study.copy_study(baseline.study, tmp_path / "elsewhere/study"))
     require_same(
         matrix_study.run_probe(tmp_path / "link", "--figure", matrix_study.FIGURE, "--measure", "blas"), baseline
     )
 
 
-def test_modules_of_the_user_in_the_folder_replace_none_of_python_s(baseline, tmp_path):
+def test_modules_in_the_folder_replace_none_of_the_standard_library(baseline, tmp_path):
     folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     for name in ("code", "json", "numbers", "random", "statistics", "types"):
         (folder / f"{name}.py").write_text("raise SystemExit('from the folder')")
@@ -208,10 +208,11 @@ def give_to_somebody_else(folder):
     if os.geteuid():
         pytest.skip("only root can give files to somebody else")
     for path in (folder, folder / ".git"):
-        os.chown(path, 65534, 65534)
+        os.chown(path, 65534, 65534)  # nobody
 
 
 def slow_git_down(folder):
+    """Git takes more than the 10 s that a command of git may take."""
     make_dirty(folder)
     stand_in = folder.parent / "bin/git"
     stand_in.parent.mkdir()
@@ -231,7 +232,7 @@ GIT_STATES = {
 
 
 @pytest.mark.parametrize("name", GIT_STATES)
-def test_a_state_of_git(name, baseline, tmp_path):
+def test_in_every_state_of_git_the_origin_is_right_or_unknown(name, baseline, tmp_path):
     prepare, expected_origins = GIT_STATES[name]
     folder = matrix_study.copy_study(baseline.study, tmp_path / "outer/study")
     prepare(folder)
@@ -273,7 +274,7 @@ def leave_lock_of_killed_run(folder):
 
 def leave_lock_of_another_host(folder):
     leave_lock_of_killed_run(folder)
-    (folder / ".snakemake/ladder.lock").write_text("4f0c2b11a9de")
+    (folder / ".snakemake/ladder.lock").write_text("4f0c2b11a9de")  # the name of a container's host
 
 
 def make_unwritable(folder):
@@ -295,14 +296,14 @@ def make_writable(folder):
 
 
 @pytest.mark.parametrize("leave_lock", [leave_lock_of_killed_run, leave_lock_of_another_host])
-def test_a_lock_that_is_left_holds_nobody_up(leave_lock, baseline, tmp_path):
+def test_a_lock_that_is_left_blocks_no_run(leave_lock, baseline, tmp_path):
     folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     leave_lock(folder)
     run = snakemake(folder, baseline)
     assert not run.status, run.text
 
 
-def test_a_lock_that_cannot_be_written_is_a_sentence(baseline, tmp_path):
+def test_a_lock_that_cannot_be_written_is_refused_with_a_sentence(baseline, tmp_path):
     folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     make_unwritable(folder)
     try:
@@ -330,7 +331,7 @@ def hold_lock(path, text):
         process.wait()
 
 
-def test_a_live_run_keeps_its_folder_until_it_ends(baseline, tmp_path):
+def test_a_live_run_locks_its_folder_until_it_ends(baseline, tmp_path):
     folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     leave_lock_of_killed_run(folder)
     locks = folder / ".snakemake/locks"
@@ -340,7 +341,7 @@ def test_a_live_run_keeps_its_folder_until_it_ends(baseline, tmp_path):
     assert not snakemake(folder, baseline).status
 
 
-def test_one_lock_a_machine_whatever_the_surroundings(baseline, tmp_path):
+def test_measurements_in_different_surroundings_share_the_machines_lock(baseline, tmp_path):
     """Two measurements with other folders of the session never time at once; the one that waits says so."""
     study = baseline.study
     command = [sys.executable, matrix_study.PROBE, "--measure", "blas"]
@@ -364,7 +365,7 @@ def test_one_lock_a_machine_whatever_the_surroundings(baseline, tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        time.sleep(6)
+        time.sleep(6)  # by then it has started, and without a lock measured
         assert second.poll() is None, "it didn't wait"
     finally:
         first.kill()
@@ -374,8 +375,8 @@ def test_one_lock_a_machine_whatever_the_surroundings(baseline, tmp_path):
     assert b"wait" in message.lower()
 
 
-def test_a_lock_that_is_deleted_while_it_is_held(baseline, tmp_path):
-    """Whoever comes then neither times beside its holder nor fails."""
+def test_after_a_held_lock_is_deleted_a_run_completes_or_is_refused(baseline, tmp_path):
+    """It doesn't fail otherwise."""
     folder = matrix_study.copy_study(baseline.study, tmp_path / "study")
     (folder / ".snakemake").mkdir()
     with hold_lock(folder / ".snakemake/ladder.lock", socket.gethostname()):
@@ -391,7 +392,7 @@ REAL_GROUPS = Path("/sys/fs/cgroup/cpu")
     not os.access(REAL_GROUPS / "cgroup.procs", os.W_OK), reason="no group of version 1 can be made here"
 )
 @pytest.mark.parametrize(("quota_us", "is_nested"), [(100_000, False), (50_000, False), (100_000, True)])
-def test_a_quota_of_a_real_control_group(quota_us, is_nested, baseline):
+def test_the_quota_of_a_real_control_group_counts(quota_us, is_nested, baseline):
     outer = REAL_GROUPS / f"surroundings-{os.getpid()}-{quota_us}-{is_nested}"
     groups = [outer, outer / "inner"] if is_nested else [outer]
     try:
@@ -406,16 +407,16 @@ def test_a_quota_of_a_real_control_group(quota_us, is_nested, baseline):
 
 # A made-up hierarchy is mounted over the real one, and files that describe it over the kernel's.
 MOUNT_MADE_UP_GROUPS = """
-mount --bind {home}/cgroup /proc/$$/cgroup
-mount --bind {home}/groups /sys/fs/cgroup
-mount --bind {home}/mountinfo /proc/$$/mountinfo
+mount --bind {folder}/cgroup /proc/$$/cgroup
+mount --bind {folder}/groups /sys/fs/cgroup
+mount --bind {folder}/mountinfo /proc/$$/mountinfo
 """
 # {version: (type of the file system, options of its mount, begin of a line of /proc/<pid>/cgroup)}.
 CGROUP_MOUNTS = {2: ("cgroup2", "cgroup2", "0::"), 1: ("cgroup", "rw,cpu,cpuacct", "4:cpu,cpuacct:")}
 
 
 @pytest.mark.parametrize("name", cells.GROUPS)
-def test_a_made_up_control_group(name, baseline, tmp_path):
+def test_the_quota_of_a_made_up_control_group_counts(name, baseline, tmp_path):
     version, group, quotas, cpus = cells.GROUPS[name]
     filesystem, options, line_start = CGROUP_MOUNTS[version]
     root = tmp_path / "groups" / ("cpu,cpuacct" if version == 1 else "")
@@ -432,7 +433,7 @@ def test_a_made_up_control_group(name, baseline, tmp_path):
     (tmp_path / "mountinfo").write_text(f"30 20 0:26 / {mount_point} rw - {filesystem} {filesystem} {options}\n")
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
         pytest.skip("nothing can be mounted here")
-    require_quota(baseline, cpus, MOUNT_MADE_UP_GROUPS.format(home=tmp_path), "unshare", "--mount")
+    require_quota(baseline, cpus, MOUNT_MADE_UP_GROUPS.format(folder=tmp_path), "unshare", "--mount")
 
 
 def require_quota(baseline, cpus, enter_commands, *wrapper):
@@ -465,7 +466,7 @@ PYTHONS = ("python3.12", "python3.13", "python3.14")
 
 
 @pytest.mark.parametrize("name", PYTHONS)
-def test_another_python(name, baseline, tmp_path):
+def test_another_python_plans_and_measures_the_same(name, baseline, tmp_path):
     """The same study in an environment of the pinned packages: the same cases, fingerprints, origins and figures."""
     python = working_python(name)
     if not python:

@@ -1,4 +1,7 @@
-"""On PYTHONPATH, it shifts the time of day of every Python by FAULT_CLOCK seconds, as a clock that is reset does."""
+"""Shift the time of day by FAULT_CLOCK seconds, as if the clock were reset.
+
+Python runs this as it starts, if PYTHONPATH has this folder.
+"""
 
 import os
 import time
