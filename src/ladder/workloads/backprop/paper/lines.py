@@ -44,7 +44,7 @@ EAGER: dict[str, Any] = {"compiled": OFF, **THREADS}
 AUTOGRAD, BY_HAND = (EAGER | {"gradients": gradients} for gradients in ("autograd", "by_hand"))
 LINES = {
     "before": Line("before", O2, "steps", "the loop over patterns innermost in the weight change"),
-    "loop_order": Line("loop_order", O2, "steps", "the loop over patterns outermost in it", "caches"),
+    "loop_order": Line("loop_order", O2, "steps", "the loop over patterns outermost in that block", "caches"),
     "contiguous": Line("contiguous", O2, "steps", "all innermost loops along rows", "caches"),
     "temporaries": Line("temporaries", O2, "steps", "loop invariants in local variables", "loads and stores"),
     "fusion": Line("fusion", O2, "steps", "one loop over patterns up to the deltas", "caches"),
@@ -52,7 +52,7 @@ LINES = {
     "last": Line("associativity", STUDY, "steps", "the study's last program", "instructions", "`flags=study`"),
     "blas": Line("blas", THREADS, "steps", "products by SciPy's BLAS", "instructions"),
     "tuned": Line("tuned", THREADS, "steps", "blocks in the cache, tiles in registers, fusion", "instructions, caches"),
-    "serial loops": Line("associativity", NATIVE, "threads", "the loops on `openmp`'s machine", label="`flags=native`"),
+    "serial loops": Line("associativity", NATIVE, "threads", "`openmp`'s loops on one thread", label="`flags=native`"),
     "openmp": Line("openmp", SHARED_LOOPS | THREADS, "threads", "patterns shared among threads", "cores"),
     "cuda_flat": Line("cuda_flat", FLAT, "kernels", "a thread per unit and pattern, layers in one flat array", "cores"),
     "cuda_kernels": Line(

@@ -11,7 +11,7 @@ TITLE = "Time to solution of linear systems by size"
 CAPTION = """\
 Time to solution by size: until the relative residual is below the tolerance or, for Cholesky, until the factorisation
 and two substitutions end. The axes' labels state A's condition number and the tolerance. Colours are
-algorithms; dashes tell apart variants that run the same one. Medians with 95 % intervals, hollow if not converged.
+algorithms; dashes tell apart variants of the same algorithm. Medians with 95 % intervals, hollow if not converged.
 """
 EXPERIMENTS = ("descent_solution", "descent_threads", "descent_direct")
 HEIGHT = 1.55  # inches of a panel

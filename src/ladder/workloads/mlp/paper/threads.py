@@ -12,7 +12,7 @@ from ladder.workloads.mlp.paper.claims import PHASES, deep_net
 TITLE = "Products and training by threads"
 CAPTION = """\
 A batch of the deep network by threads: all products of a form, and the whole batch. Above: time, medians with 95 %
-intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is ideal.
+intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is the ideal one.
 """
 EXPERIMENTS = ("mlp_deep",)
 LOOKS = {
