@@ -84,7 +84,7 @@ CAUSES = {
     | {"whole": "unoptimised: 28 x (more than claimed)"},
     "mlp": {"shared": "texttt nn 1.5 x, texttt tn 1.5 x", "close": "without copies: 220 x"}
     | {"even/nt": "from 1 to 4: 3.6 x"}
-    | {"peer/pytorch_cuda": "over its kernel launches: 17 x", "share": "99.5 percent ; with texttt blas 85 percent"},
+    | {"peer/pytorch_cuda": "over PyTorch without a graph", "share": "99.5 percent ; with texttt blas 85 percent"},
     "descent": {"others": "by texttt product , 256 to 512; in the study 1.1 x"}
     | {"exchanged": "by 32 micro second per iteration"}
     | {"bandwidth": "0.094 percent of the bandwidth"}

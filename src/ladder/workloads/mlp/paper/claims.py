@@ -42,9 +42,9 @@ def threads_claim(key, words, slower, faster, form=WHOLE, product="openmp", caus
 
 def plateau_claim(form):
     """The claim that more threads than KNEE change nothing, with the gain up to there as the cause."""
-    words = "The training" if form == WHOLE else f"`{form}`"
+    words = f"Time of {'the training' if form == WHOLE else f'`{form}`'} evens out at {KNEE} threads"
     gain = Cause(f"from 1 to {KNEE}:", *(deep_net("openmp", count).phase(*PHASES[form]) for count in (1, KNEE)))
-    return threads_claim(f"even/{form}", f"{words} evens out at {KNEE} threads", KNEE, PEAK, form, cause=gain, **EQUAL)
+    return threads_claim(f"even/{form}", words, KNEE, PEAK, form, cause=gain, **EQUAL)
 
 
 def slowdown_claim(product):
@@ -82,7 +82,7 @@ def share_claim(key, words, loops, blas, **place):
             return share
 
     options = {"min": MIN_SHARE / (1 - MIN_SHARE), "needs": "an epoch by operation", "cause": cause} | place
-    words = f"Products are over {percent(MIN_SHARE, 2)} of {words} (over the rest)"
+    words = f"Products take over {percent(MIN_SHARE, 2)} of {words} (as a multiple of the rest)"
     return Claim(key, words, ratio=partial(products_over_the_rest, selection=loops), **options)
 
 
@@ -101,7 +101,7 @@ CUBLAS_WORDS, OPENBLAS_WORDS = "cuBLAS over `cuda_shared`, both with copies", "O
 no_copy = partial(Cause, "without copies:")  # for claims about trainings with copies
 SHARED_CAUSE = cause_by_form(deep_launches("cuda_naive"), deep_launches("cuda_shared"))
 EARLIER_CLAIMS = [
-    *(threads_claim(f"falls/{form}", f"`{form}` falls with threads", 1, KNEE, form) for form in FORMS.values()),
+    *(threads_claim(f"falls/{form}", f"Time of `{form}` falls with threads", 1, KNEE, form) for form in FORMS.values()),
     *map(plateau_claim, (*FORMS.values(), WHOLE)),
     threads_claim("half/openmp", "`openmp`: half the time on two threads", 1, 2, **WITH_LOOPS, **equals(2)),
     threads_claim("on/openmp", f"`openmp`: falls further up to {PEAK} threads", KNEE, PEAK, **WITH_LOOPS),
@@ -121,26 +121,26 @@ GRAPHS = [select("small/cublas", graph=graph) for graph in ("off", "on")]
 GRAPH_CAUSE = Cause("with `cuda_shared`:", *(select("small/cuda_shared", graph=graph) for graph in ("off", "on")))
 MMA, PYTORCH, COMPILED = "deep/cuda_mma", "deep/pytorch_cuda", "deep/pytorch_cuda/compiled"
 TILED, *PEERS = (select(key, threads=COMMON) for key in LINES if key.startswith("peers/"))
-LAUNCH_CAUSE = Cause("over its kernel launches:", deep_launches("pytorch_cuda"), MMA)
+LAUNCH_CAUSE = Cause("over PyTorch without a graph:", deep_launches("pytorch_cuda"), MMA)
 OUR_CLAIMS = [
     claim("interchanged", "`interchanged` over `openmp`", "openmp", "interchanged", "vectors", min=VECTOR_ELEMENTS),
     claim("compiled", "`openmp` as fast as in C", "c_openmp", "openmp", "the same loops", **EQUAL),
     claim("tiled", "Training with `tiled` as fast as with `blas`", "small/blas", "small/tiled", **EQUAL),
-    claim("large", "`cuda_shared` over `cuda_naive`, large", "cuda_naive", "cuda_shared"),
+    claim("large", "`cuda_shared` over `cuda_naive`, large product", "cuda_naive", "cuda_shared"),
     # One of the two loads of a multiply-add is left; then, by the model, loads no longer limit the kernel.
     claim("columns", "`cuda_columns` over `cuda_shared`", "cuda_shared", "cuda_columns", "loads", min=2),
     claim("registers", "`cuda_tiled` over `cuda_shared`", "cuda_shared", "cuda_tiled", "loads", min=LOAD_SLOWDOWN),
     # By the data sheet's rates of multiply-adds.
     claim("tensor-cores", "`cuda_mma` over `cuda_tiled`", "cuda_tiled", "cuda_mma", "tensor cores", min=2),
     claim("mma", "`cuda_mma` as fast as `cublas`", "cublas", "cuda_mma", **EQUAL),
-    claim("graph", "A CUDA graph over launches, `cublas`", *GRAPHS, GRAPH_CAUSE),
+    claim("graph", "A CUDA graph over single launches, `cublas`", *GRAPHS, GRAPH_CAUSE),
     share_claim("share/small", "the small network's training", "small/openmp", "small/blas"),
     claim("peer/numpy_loop", "Training with `tiled` over `numpy_loop`", PEERS[0], TILED),
     claim("peer/pytorch", "Training with `tiled` over `pytorch`", PEERS[1], TILED),
     claim("peer/pytorch/compiled", "Training with `tiled` over `pytorch`, compiled", PEERS[2], TILED),
     claim("peer/pytorch_cuda", "Training with `cuda_mma` over PyTorch's graph", PYTORCH, MMA, LAUNCH_CAUSE),
     claim("peer/pytorch_cuda/compiled", "Training with `cuda_mma` over PyTorch's compiled graph", COMPILED, MMA),
-    claim("persistent/100", "One launch over compiled PyTorch, batch 100", "100/pytorch_cuda", "100/cuda_persistent"),
-    claim("persistent/1000", "The same, batch 1000", "1000/pytorch_cuda", "1000/cuda_persistent"),
+    claim("persistent/100", "`cuda_persistent` over compiled PyTorch", "100/pytorch_cuda", "100/cuda_persistent"),
+    claim("persistent/1000", "The same, in batches of 1000", "1000/pytorch_cuda", "1000/cuda_persistent"),
 ]
 CLAIMS = {"earlier": EARLIER_CLAIMS, "own": OUR_CLAIMS}

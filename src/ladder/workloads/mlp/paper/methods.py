@@ -7,11 +7,11 @@ from ladder.workloads.mlp.paper.lines import PEAK
 
 TITLE = "A batch by all methods, on the CPU and on the GPU"
 CAPTION = """\
-The time of a batch of the deep network with each implementation of the earlier study (on the CPU: one thread and
-twelve), stacked by operation: the products of the forward pass (`nn`), of the gradient (`tn`) and of the delta (`nt`),
-and others. Each panel has its own scale. A dot is the whole call with its 95 % interval, hollow if not converged. On
-the GPU, kernels are launched one by one. If the sum of the operations, timed one by one, differs from the call by more
-than a fifth, only the dot is shown.
+The time of a batch of the deep network with each of the earlier study's products (on the CPU: one thread and twelve),
+stacked by operation: the products for the forward pass (`nn`), the gradient (`tn`) and the delta (`nt`), then all other
+operations. Each panel has its own scale. A dot is the whole call with its 95 % interval, hollow if not converged. On
+the GPU, kernels are launched one by one. If the sum of the operations, each timed separately, differs from the time of
+the call by more than a fifth, only the dot is shown.
 """
 EXPERIMENTS = ("mlp_deep",)
 OPERATIONS = {"nn": "blue", "tn": "green", "nt": "pink", "activation": "orange", "update": "red", "bias": "brown"}

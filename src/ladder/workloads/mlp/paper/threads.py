@@ -11,8 +11,8 @@ from ladder.workloads.mlp.paper.claims import PHASES, deep_net
 
 TITLE = "Products and training by threads"
 CAPTION = """\
-A batch of the deep network by threads: all products of a form, and the whole batch. Above: time, medians with 95 %
-intervals, hollow if not converged. Below: the speed-up over one thread; the wide line is ideal.
+A batch of the deep network, and all of its products of each form, by number of threads. Above: time, medians with 95 %
+intervals, hollow if not converged. Below: speed-up over one thread; the wide line is the ideal speed-up.
 """
 EXPERIMENTS = ("mlp_deep",)
 LOOKS = {
