@@ -8,10 +8,10 @@ from ladder.workloads.gemv.paper.lines import PHASES
 
 TITLE = "Where the time of matrix-vector products on ranks and GPUs goes"
 CAPTION = """\
-The phases of a product on ranks of the host and on GPUs. Left, the matrix is sent for every product; right, it is
-resident (on GPUs, a larger one), and the time after the plus sign is that of sending it once. A dot is the whole call
-with its 95 % interval, hollow if not converged. Phases are timed one by one; where their sum differs from the call by
-more than a fifth, only the dot is shown.
+The phases of a product on ranks of the host and on GPUs. Left: the matrix is sent for every product. Right: the matrix
+is resident (and larger on GPUs); the time after the plus sign is that of sending it once. A dot is the whole call with
+its 95 % interval, hollow if not converged. Phases are timed separately; where their sum differs from the time of the
+call by more than a fifth, only the dot is shown.
 """
 # With gemv_threads and gemv_gpu, by which the machines of the chapter are chosen.
 EXPERIMENTS = ("gemv_threads", "gemv_mpi", "gemv_gpu", "gemv_cards", "gemv_cards_large")
