@@ -16,7 +16,9 @@ import pytest
 import yaml
 
 from ladder.catalogue import cache
+from ladder.data import digits
 from ladder.machine import nvidia
+from ladder.planning import yaml_files
 from ladder.records import locks, record
 from stand_in_nvml import pynvml as stand_in
 
@@ -137,8 +139,6 @@ def restored_environment():
 @pytest.fixture(scope="session")
 def digits_folder(tmp_path_factory):
     """A folder `digits` with scikit-learn's digits in the files of MNIST, for tests that only read them."""
-    from ladder.data import digits  # here, because scikit-learn takes a second
-
     folder = tmp_path_factory.mktemp("data") / "digits"
     digits.write(folder)
     return folder
@@ -176,7 +176,7 @@ class Study:
             else:
                 shutil.copy(ROOT / path, self.folder / path)
         (self.folder / ".venv").symlink_to(sys.prefix)
-        project_experiments = yaml.safe_load((ROOT / "config/config.yaml").read_text())["experiments"]
+        project_experiments = yaml_files.read(ROOT / "config/config.yaml")["experiments"]
         self.config = {
             "machine": "here",
             "cores": 2,

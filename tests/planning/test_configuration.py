@@ -236,6 +236,16 @@ def test_a_file_that_is_no_configuration_is_refused(load, text, sentence):
         load(text)
 
 
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="requires libyaml")
+def test_the_fast_loader_reads_and_refuses_what_the_other_one_does():
+    for text in [*((ROOT / "config" / name).read_text() for name in ("config.yaml", "claims.yaml")), 99 * "- " + "a"]:
+        assert yaml.load(text, yaml_files.FastLoader) == yaml.load(text, yaml_files.Loader)
+    for text in ("{a: 1, a: 2}", "a: 0100", "a: 1:30", "a: !!int x", "a: 2020-02-02", 101 * "[" + 101 * "]"):
+        for loader in (yaml_files.FastLoader, yaml_files.Loader):
+            with pytest.raises((yaml.YAMLError, RecursionError)):
+                yaml.load(text, loader)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

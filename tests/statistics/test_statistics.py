@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ladder.errors import LadderError
 from ladder.statistics.intervals import have_converged, log_medians, median_interval, summary
@@ -23,6 +22,14 @@ from ladder.statistics.verdicts import (
 )
 
 NO_DIFFERENCE = EQUAL, UNDECIDED
+
+
+@pytest.fixture(scope="module")
+def stats():
+    """SciPy's statistics, imported only by the process that runs these tests, because that takes a second."""
+    from scipy import stats
+
+    return stats
 
 
 def simulate(
@@ -93,7 +100,7 @@ def test_rank_interval_has_the_ranks_of_the_binomial(n, rank):
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
-def test_rank_interval_is_the_narrowest_that_covers(level):
+def test_rank_interval_is_the_narrowest_that_covers(stats, level):
     for n in range(1, 200):
         _, low, high = median_interval(np.arange(1.0, n + 1), level)
         if low == 0:
@@ -175,7 +182,7 @@ def test_welchs_interval_covers_although_one_case_is_ten_times_noisier(count):
 
 
 @pytest.mark.parametrize("counts", [(3, 3), (3, 9), (9, 3)])
-def test_welchs_interval_is_that_of_scipy(counts):
+def test_welchs_interval_is_that_of_scipy(stats, counts):
     rng = np.random.default_rng(15)
     a, b = (rng.normal(0.0, noise, count) for noise, count in zip((0.5, 0.1), counts, strict=True))
     expected = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.99)
@@ -219,7 +226,7 @@ def test_unequal_noise_is_no_difference(count):
     assert np.mean([compare(a, b, threshold=0).outcome not in NO_DIFFERENCE for a, b in pairs]) <= 0.05
 
 
-def test_pooled_samples_would_distinguish_a_kernel_from_itself():
+def test_pooled_samples_would_distinguish_a_kernel_from_itself(stats):
     """A rank test that ignores processes finds differences that are only those between processes."""
     rng = np.random.default_rng(6)
     pairs = (simulate(rng, 5, **NOISE["normal"]) for _ in range(200))

@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from scipy.ndimage import zoom
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from ladder.data import idx
 from ladder.data.dataset import FILES, SIDE, TEST_IMAGES, TEST_LABELS, TRAIN_IMAGES, TRAIN_LABELS
@@ -19,6 +16,11 @@ def write(folder: Path | str) -> None:
     occupies, in the middle of 28 × 28 pixels, uint8. The split is fixed and keeps the proportions of the classes.
     Raises LadderError if `folder` can't be written.
     """
+    # Here, because they take a second, and most processes that import this module write no digits.
+    from scipy.ndimage import zoom
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
     small_images, labels = load_digits(return_X_y=True)
     small_images = small_images.reshape(-1, 8, 8)
     large_images = zoom(small_images, (1, 2.5, 2.5), order=3, mode="grid-constant", grid_mode=True)

@@ -15,7 +15,7 @@ COLUMNS = ("a", "b", "case", "ratio", "low", "high", "verdict")
 class Side:
     """The measurements on a machine: all of them, or those of one `campaign`.
 
-    `times` are {(workload, variant, case): (index of the row, samples of each process)}.
+    `times` are {(workload, variant, case): (index of the row, median of each process)}.
     """
 
     machine: str
@@ -35,15 +35,15 @@ def sides(cases):
     by_machine, by_campaign = {}, {}
     for position, row in enumerate(cases):
         key, machine = tuple(row[name] for name in CASE), row["machine"]
-        all_processes = [samples for *_, samples in row["processes"]]
-        by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, all_processes))
+        medians = quotients.process_medians([samples for *_, samples in row["processes"]])
+        by_machine.setdefault(machine, Side(machine)).times.setdefault(key, (position, medians))
         samples_by_campaign = {}
         for campaign, commit, _, samples in row["processes"]:
             samples_by_campaign.setdefault((campaign, commit), []).append(samples)
         for (campaign, commit), processes in samples_by_campaign.items():
             if campaign:
                 side = by_campaign.setdefault((machine, campaign), Side(machine, campaign, commit))
-                side.times.setdefault(key, (position, processes))
+                side.times.setdefault(key, (position, quotients.process_medians(processes)))
     return [*by_machine.values(), *(by_campaign[key] for key in sorted(by_campaign))]
 
 
@@ -71,7 +71,7 @@ def are_comparable(first, second):
 def compare(first, second):
     """The comparison of a case of two sides, as in COLUMNS; low and high are None with too few processes."""
     (position, first_times), (_, second_times) = first, second
-    ratio = quotients.quotient(first_times, second_times)
+    ratio = quotients.quotient_of_medians(first_times, second_times)
     return {
         "case": position,
         "ratio": number(ratio.value),

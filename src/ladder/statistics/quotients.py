@@ -48,9 +48,14 @@ class Ratio:
         return (1 + threshold) * max(self.high / self.value, self.value / self.low) ** detectable_half_widths(LEVEL) - 1
 
 
+def process_medians(processes: Sequence[Sequence[float]]) -> np.ndarray:
+    """The median of each process's samples, in seconds."""
+    return np.array([median_of(times) for times in require_processes(processes, "the case")])
+
+
 def median_time(processes: Sequence[Sequence[float]]) -> float:
     """The median over processes of the processes' medians, in seconds."""
-    return float(np.median([median_of(times) for times in require_processes(processes, "the case")]))
+    return float(np.median(process_medians(processes)))
 
 
 def quotient(
@@ -66,9 +71,18 @@ def quotient(
     best of several cases, only `test_processes` determine the interval: b's processes that weren't used for the choice
     (`selection.split_processes`).
     """
-    test_side = b if test_processes is None else test_processes
-    log_a, log_b = (log_medians(require_processes(times, "the case")) for times in (a, test_side))
-    return ratio_with_interval(median_time(a) / median_time(b), shift_between(log_a, log_b, LEVEL), cases)
+    a_medians, b_medians = process_medians(a), process_medians(b)
+    test_medians = b_medians if test_processes is None else process_medians(test_processes)
+    return quotient_of_medians(a_medians, b_medians, cases, test_medians)
+
+
+def quotient_of_medians(
+    a: np.ndarray, b: np.ndarray, cases: tuple = (), test_medians: np.ndarray | None = None
+) -> Ratio:
+    """The `quotient` of two times from their `process_medians`, for callers that compare a case with many others."""
+    test_side = b if test_medians is None else test_medians
+    interval = shift_between(np.log(a), np.log(test_side), LEVEL)
+    return ratio_with_interval(float(np.median(a)) / float(np.median(b)), interval, cases)
 
 
 def exact_quotient(a: Sequence[Sequence[float]], seconds: float, cases: tuple = ()) -> Ratio:
