@@ -114,8 +114,8 @@ def test_a_record_that_a_cancelled_job_deletes_ends_the_run_before_it_counts_as_
 
 
 def test_only_slurms_executor_asks_slurm(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
     study = read_plan({"one": experiment({"blas": {"threads": 2}})}, CLUSTER)
+    monkeypatch.setenv("PATH", str(tmp_path))  # only now: importing Slurm's executor calls `which`
     with pytest.raises(SystemExit, match="There is no `sbatch` here"):
         run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="slurm"), local_exec=False).start()
     run_of(study, *measuring_jobs(study), executor_plugin=SimpleNamespace(name="lsf"), local_exec=False).start()
