@@ -27,7 +27,7 @@ ROOT = TESTS.parent
 PRIVATE_LOCKS = TESTS / "private_locks"
 # The protocol of measurements in tests: one process, which takes two or three samples (config/README.md has the keys).
 PROTOCOL = {"processes": 1, "most_processes": 1, "samples": 2, "least": 2, "most": 3, "cap": 0.1, "phase_passes": 1}
-# What the job of a worker has of a protocol: here it takes one sample.
+# The values of a protocol that a worker receives: here it takes one sample.
 JOB_PROTOCOL = {"seconds": 0.1, "samples": 1, "least": 1, "most": 1, "target": 1.0, "phase_passes": 1}
 JOB_PROTOCOL |= {"energy": False, "cold_start": True}
 
@@ -181,7 +181,7 @@ class Study:
             "machine": "here",
             "cores": 2,
             "protocol": PROTOCOL,
-            "sensitivity": "first",  # that of the checks in the first dtype of each workload only
+            "sensitivity": "first",  # the sensitivity of checks is measured in the first dtype of each workload
             "variant_folders": ["tests/variants"],
             "experiments": dict.fromkeys(project_experiments),
         }

@@ -34,9 +34,9 @@ FURTHER_SHAPES = dict.fromkeys(STREAM_K_VARIANTS, (STREAM_K_SHAPE,)) | {"cuda_sk
 # n, m: odd shapes, rows that fit whole 16-byte vectors, and long rows whose columns are split over blocks.
 GEMV_SHAPES = ((1, 1), (17, 65), (65, 68), (3, 40_001), (5, 40_000))
 MIXED_TUNINGS = tuple({"math": math} for math in ("float16", "bfloat16", "tf32x3"))
-# Of `cuda_persistent`: with the matrix in registers, in shared memory, or read in every step.
-PERSISTENT_TUNINGS = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
-# Every value of every tuning occurs in one of these.
+# Of `descent/cuda_persistent`: with the matrix in registers, in shared memory, or read in every step.
+DESCENT_TUNINGS = ({}, {"blocks": 3}, {"block": 128, "team": 64, "rows": 1, "unroll": 4, "blocks": 3})
+# Every kernel of the sources occurs in one of these.
 BACKPROP_TUNINGS = {
     "cuda": ({"product": "cuda_naive"},),
     "cuda_fused": ({}, {"math": "tf32"}),
@@ -150,7 +150,7 @@ def descent_cases(only_project_sources):
         for dtype, kernel, n, tuning in itertools.product(DTYPES, kernels, (1, 17, 32, 65), tunings):
             yield from if_within_limits(case("descent_kernel", name, tuning, kernel=kernel, n=n, dtype=dtype))
     for name in cuda_variants("descent", only_project_sources):
-        tunings = PERSISTENT_TUNINGS if name == "cuda_persistent" else ({},)
+        tunings = DESCENT_TUNINGS if name == "cuda_persistent" else ({},)
         algorithms = workloads.load("descent").SIZES["algorithm"]
         for dtype, algorithm, n, tuning in itertools.product(DTYPES, algorithms, (1, 17, 65), tunings):
             sizes = {"n": n, "kappa": 10.0, "iterations": 3, "algorithm": algorithm, "dtype": dtype}

@@ -94,7 +94,7 @@ def test_the_documented_names_of_a_module_are_those_of_its_contract(heading, mod
         entry = module_contract.names[name]
         assert arguments == entry.arguments, name
         is_optional = meaning.startswith("optional") or "not needed" in meaning.lower()
-        has_alternative = entry.alternative is not None or name == "RUNTIME"
+        has_alternative = entry.alternative is not None or name == "RUNTIME"  # which USES makes needless
         assert is_optional == (entry.need != contracts.REQUIRED or has_alternative), name
 
 
@@ -118,7 +118,8 @@ def test_the_names_of_references_artefacts_and_formats_are_documented():
 
 def test_defaults_are_those_of_the_contract_and_the_document():
     default_names = {name for name, value in vars(defaults).items() if name.isupper() or inspect.isfunction(value)}
-    assert default_names - {"compare"} == set(contracts.names_with_default())
+    default_names.remove("compare")  # imported: it is no default
+    assert default_names == set(contracts.names_with_default())
     for name in contracts.names_with_default():
         arguments, meaning = contract("A workload")[name]
         default = getattr(defaults, name)
@@ -363,7 +364,7 @@ def test_a_measurement_without_a_plan_is_refused_with_the_same_message(axpy):
 
 @pytest.mark.slow
 def test_a_default_is_part_of_the_fingerprints_of_the_cases_that_use_it(tmp_path, monkeypatch):
-    """`mlp` defines `rounds`, `fma` uses the default; no workload of the project compares by the default."""
+    """`mlp` defines `rounds`, `fma` uses the default; every workload of the project has its own `check`."""
     package_copy = shutil.copytree(imports.PACKAGE, tmp_path / "ladder", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(imports, "PACKAGE", package_copy)
     monkeypatch.setattr(locations, "WORKLOADS", package_copy / "workloads")

@@ -57,7 +57,7 @@ def invalid_cases(cases, original_fingerprints):
     return [case for case in cases if sources.fingerprint(case) != original_fingerprints[case.key]]
 
 
-# (file, text, its replacement).
+# (file, text, its replacement). A `*` collects the arguments in the parameter that follows, whatever its name.
 IRRELEVANT_EDITS = [
     ("statistics/verdicts.py", "def compare(", "def compare(unused=0, *"),
     ("build/report.py", '"registers": registers', '"registers": registers + 0'),

@@ -451,6 +451,16 @@ def test_a_call_on_ranks_takes_the_time_of_the_slowest_after_a_barrier(world):
     assert MPI.stopwatch(run) == 2.0
 
 
+def test_ranks_start_their_gpus_and_wait_for_each_other_before_a_set_up(world, monkeypatch):
+    events = []
+    monkeypatch.setattr(World, "Barrier", lambda self: events.append("barrier"))
+    monkeypatch.setattr(mpi_cuda.gpus, "synchronize", lambda: events.append("GPU"))
+    MPI.start_together()
+    assert events == ["barrier"]
+    MPI_CUDA.start_together()
+    assert events[1:] == ["GPU", "barrier"]
+
+
 def test_ranks_sleep_until_the_first_one_has_an_order(world, monkeypatch):
     assert MPI.receive() == "go"
     naps = world.naps

@@ -166,7 +166,7 @@ def test_paired_and_unpaired_comparisons_have_different_intervals(simulated_work
     assert "8 pairs of processes, paired" in comparison.report(result)
 
 
-def test_every_process_takes_all_samples_with_code_compiled_from_its_sources(monkeypatch):
+def test_every_process_takes_all_samples_and_each_case_has_its_own_numba_cache(monkeypatch):
     folders, popen = [], subprocess.Popen
     monkeypatch.setattr(
         subprocess,

@@ -23,7 +23,7 @@ from ladder.store.study import Study
 
 # Claims whose ratio isn't the quotient of two cases' times: of a call over its link, of communication in calls, of a
 # layer, of a macro block of an epoch, of a training's products, and of cold starts (set-up and first call).
-NOT_OF_TIMES = ("home/float16", "hybrid", "last", "loop-order/block")
+NOT_OF_TIMES = ("home/float16", "hybrid/host", "last", "loop-order/block")
 NOT_OF_TIMES += tuple(f"gpus/{images}" for images in (10, 100, 880, 1000, 2224, 2512, 4856, 5248))
 NOT_OF_TIMES += tuple(f"{key}/{form}" for key in ("falls", "even") for form in ("nn", "tn", "nt"))
 PUBLISHED_FOLDER = ROOT / "results/published"

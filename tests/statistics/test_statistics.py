@@ -48,8 +48,8 @@ def simulate(
     The shape is (2, count, 10): measurements, processes, samples. `process_sd` and `sample_sd` are the standard
     deviations between and within processes, in logarithms; `mode_slowdown` is the slowdown of three processes in ten.
     With `has_heavy_tails`, processes follow Student's t with 2.5 degrees of freedom. `outlier_share` is the share of
-    samples that take 2 to 5 times longer, `correlation` that of successive samples, and `drift_sd` the standard
-    deviation of the machine's total drift.
+    samples that take 2 to 5 times longer, `correlation` is the correlation of successive samples, and `drift_sd` the
+    standard deviation of the machine's total drift.
     """
     shape = (2, count, 10)
     offset = rng.standard_t(2.5, shape[:2]) if has_heavy_tails else rng.standard_normal(shape[:2])
@@ -89,8 +89,8 @@ def standard_error(share, count):
 
 
 @pytest.mark.parametrize(
-    # The largest rank with 2 P(Binomial(n, 1/2) < rank) <= 0.05: it is 2/64 for n = 6, 20/512 for 9 and 22/1024 for
-    # 10; for n = 8, rank 2 would have 18/256, which is too much.
+    # The largest rank with 2 P(Binomial(n, 1/2) < rank) <= 0.05. This probability is 2/64 for n = 6, 20/512 for 9
+    # and 22/1024 for 10; for n = 8, rank 2 would have 18/256, which is too much.
     ("n", "rank"),
     [(6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (17, 5), (65, 25)],
 )

@@ -625,7 +625,7 @@ def test_every_value_of_a_record_is_in_its_own_column_and_row():
     first_row = common | {"process": 0, "threads_found": 4, "steps": 7, "throttled": False}
     second_row = common | {"process": 1, "threads_found": 5, "steps": 8, "throttled": True, "nodes": 2}
     total, phase = {"phase": "total"}, {"phase": "a"}
-    total_row = total | {"cold_start": 21.5, "joules": 3.0, "sustained": 0.25}
+    total_row = total | {"cold_start_of_ranks": 21.5, "joules": 3.0, "sustained": 0.25}
     assert rows["samples"] == [
         first_row | total | {"sample": 0, "seconds": 1.0, "cold_start": 10.5},
         first_row | total | {"sample": 1, "seconds": 2.0, "cold_start": 10.5},

@@ -98,6 +98,9 @@ class Host:
         """A context that turns the device's own errors into a LadderError; the host has none."""
         return contextlib.nullcontext()
 
+    def start_together(self) -> None:
+        """Wait until all ranks, with their GPUs, are ready for the set-up, whose clock then starts; nothing here."""
+
     def receive(self) -> str:
         """The harness's next line; empty at the end of its messages."""
         return sys.stdin.readline()

@@ -134,6 +134,10 @@ class Mpi(Host):
             pause = min(2 * pause, MAX_PAUSE)
         return world.recv(source=0, tag=ORDER_TAG)
 
+    def start_together(self) -> None:
+        """Wait for the ranks that still sleep in `receive`."""
+        communicator().Barrier()
+
     def is_first(self) -> bool:
         """Whether this rank has the arrays and talks to the harness."""
         return communicator().rank == 0

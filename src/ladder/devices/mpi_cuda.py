@@ -55,6 +55,11 @@ class MpiCuda(Mpi, Gpu):
         uuid = os.environ["CUDA_VISIBLE_DEVICES"] = usable_uuids[node_communicator().rank % len(usable_uuids)]
         require_distinct(communicator().allgather((description.node(), uuid)))
 
+    def start_together(self) -> None:
+        """Start this rank's GPU, which only the first rank's arrays have done, and wait for the other ranks."""
+        gpus.synchronize()
+        super().start_together()
+
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         """An array in pinned host memory that ranks on this node can share, its contents undefined."""
         file = os.memfd_create("ladder")

@@ -207,6 +207,7 @@ def run_case(case, workload, variant, job, pause=lambda: None, tell_first_call=l
     begin_round(0)
     if job.cold_start:
         pause()
+    device.start_together()
     inputs_end = time.perf_counter()
     steps = Steps.of_variant(variant, problem, case.tuning)
     run = steps.timed()

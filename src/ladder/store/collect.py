@@ -90,7 +90,9 @@ def rows_of(document: Mapping[str, Any], columns: dict[str, Any]) -> dict[str, A
         if reasons is not None:
             process_columns["throttled"] = not THROTTLING.isdisjoint(reasons)
         has_cold_start = document["protocol"].get("cold_start", True)
-        call_columns = {"cold_start": process["setup"] + process["first"]} if has_cold_start else {}
+        # Ranks have a column of their own: under `cold_start`, some published ones include waiting for another rank.
+        name = "cold_start_of_ranks" if "ranks" in process["threads"] else "cold_start"
+        call_columns = {name: process["setup"] + process["first"]} if has_cold_start else {}
         call_columns |= {name: process["state"][name] for name in RUN_AVERAGES if name in process.get("state", {})}
         rows["samples"] += [
             process_columns | {"sample": index, "phase": "total", "seconds": seconds} | call_columns

@@ -55,8 +55,12 @@ TABLES = {
         "joules": Column("energy of a run, averaged over at least a second of runs", NUMBER, "J"),
         "sustained": Column("time of a run, averaged over at least a second of runs", NUMBER, "s"),
         "cold_start": Column(
-            "time of the process's set-up and first call, after its libraries and inputs are loaded", NUMBER, "s"
+            "time of the process's set-up and first call, after its libraries and inputs are loaded; of ranks invalid, "
+            "since some waited for others and for the start of GPUs",
+            NUMBER,
+            "s",
         ),
+        "cold_start_of_ranks": Column("`cold_start` of ranks that begin together, with GPUs at work", NUMBER, "s"),
         "nodes": Column("nodes that the ranks ran on", INTEGER),
         "imbalance": Column("of a phase on several ranks, the time of the slowest over their mean", NUMBER),
     },

@@ -1,4 +1,4 @@
-// The activation functions of a network's layers.
+// The activation functions of transposed convolutions.
 #pragma once
 
 enum Activation { NONE, RELU, TANH };

@@ -58,13 +58,14 @@ EARLIER_CLAIMS = [
     Claim("own-sums", "Sums in threads keep gains", SERIAL, OPENMP_BASE, **ON_ONE_HOST),
     Claim("schedule", "One schedule is best", needs=SCHEDULE_NAME, ratio=lambda study: None, **ON_THREADS),
     kernels_claim("shared", "Shared operands are fastest", "operands", "global", "shared", **ON_GPU),
-    kernels_claim("constant", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL, **ON_GPU),
+    Claim("constant", "Constants tie with registers", needs="scalars in registers", ratio=lambda study: None, **ON_GPU),
     kernels_claim("texture", "Textures are very fast", "tables", "global", "texture", **ON_GPU),
     kernels_claim("emulated", "Block sums beat emulated atomics", "error", "emulated", "block", **ON_GPU),
 ]
 LOOPS_AND_TILES_CAUSE = join_causes(Cause("loops, flags:", "before", "last"), Cause("tiles:", "last", ONE_THREAD))
 peer_claim = partial(Claim, needs="both")
 OUR_CLAIMS = [
+    kernels_claim("argument", "Constants tie with arguments", "scalars", "constant", "argument", **EQUAL),
     Claim("rows", "`contiguous` beats `loop_order`", "loop_order", "contiguous"),
     *(
         Claim(f"beyond-flags/{name}", f"`{name}` gains beyond the flags", *lines, needs="both rungs with flags")

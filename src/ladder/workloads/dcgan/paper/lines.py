@@ -116,8 +116,8 @@ def gpu_run(line, source, count, images=IMAGES):
 
 
 def cold_start(selection):
-    """A selection's set-up and first call in each process, if they were recorded."""
-    return selection.with_column("cold_start")
+    """A selection's set-up and first call on ranks that begin together, in each process, if they were recorded."""
+    return selection.with_column("cold_start_of_ranks")
 
 
 def per_unit(rows):

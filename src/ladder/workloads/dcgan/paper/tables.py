@@ -3,7 +3,7 @@
 from ladder.report import latex, ratios
 from ladder.report.cells import NONE, flops, median
 from ladder.report.figures import formats
-from ladder.report.latex import code, num
+from ladder.report.latex import code, num, seconds
 from ladder.store.study import values, where
 from ladder.workloads.dcgan import layout
 from ladder.workloads.dcgan.paper import claims, earlier
@@ -61,18 +61,17 @@ def home(study):
 
 
 def gpus(study):
-    """Seconds by images and GPUs in the earlier study's Table 4, and by its program on our ranks, cold and steady."""
-    ranks = values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")
-    counts, rows = [int(count) for count in ranks], []
-    for images in earlier.IMAGE_COUNTS if len(counts) > 1 else ():
-        calls = [gpu_run("ranks-then", "ranks", count, images) for count in counts]
-        then = [latex.seconds(times[images], 3) for times in earlier.CALL_TIMES.values()]
-        cold = (median(study.find(cold_start(call)), 2) for call in calls)
-        rows.append([num(images), *then, *cold, *(median(study.find(call)) for call in calls)])
-    node_gpus, rank_gpus = ([formats.gpus(count) for count in numbers] for numbers in ((1, 2, 4), counts))
-    groups = {"then, GPUs in each of two nodes": node_gpus, "now, cold": rank_gpus, "now, steady": rank_gpus}
-    head = latex.group_head(["Pictures"], groups)
-    return latex.table("r" * len(head), head, rows)
+    """Seconds by images and GPUs in the earlier study's Table 4, and on our ranks, steady and, if measured, cold."""
+    counts = [int(x) for x in values(where(study.frame("ranks"), variant="mpi_home", first="cuda_im2col"), "ranks")]
+    groups = {"then, GPUs in each of two nodes": [formats.gpus(count) for count in (1, 2, 4)]}
+    calls = [[gpu_run("ranks-then", "ranks", count, images) for count in counts] for images in earlier.IMAGE_COUNTS]
+    rows = [[num(n), *(seconds(then[n], 3) for then in earlier.CALL_TIMES.values())] for n in earlier.IMAGE_COUNTS]
+    for title, select_time, digits in (("cold", cold_start, 2), ("steady", lambda call: call, 3)):
+        cells = [[median(study.find(select_time(call)), digits) for call in row_calls] for row_calls in calls]
+        if any(cell != NONE for row in cells for cell in row):
+            groups[f"now, {title}"] = [formats.gpus(count) for count in counts]
+            rows = [[*row, *new_cells] for row, new_cells in zip(rows, cells, strict=True)]
+    return latex.table("r" * len(rows[0]), latex.group_head(["Pictures"], groups), rows if len(counts) > 1 else ())
 
 
 def most_gpus(study):

@@ -17,7 +17,7 @@ from ladder.store.study import median_time, phase_times, where
 from ladder.workloads.gemv.paper.claims import COMPUTE
 from ladder.workloads.gemv.paper.lines import DTYPE, GPU_EXPERIMENTS, PHASES, per_unit
 
-# (key of a line, source) of what the study's last graph compares, with the matrix sent, and of NCCL.
+# (key of a line, key of SOURCES) of what the study's last graph compares, with the matrix sent, and of NCCL.
 SENT_LINES = tuple((key, "ranks, all sizes") for key in ("ship", "hybrid-ship"))
 SENT_LINES += tuple((key, "GPUs, all sizes") for key in ("mpi-ship", "nccl-ship"))
 ANSWERS = "{}", "at once", "never", "undecided"  # cells of `break_even`; {} is the number of products
@@ -25,7 +25,7 @@ CASE_ORDER = ("variant", "mode", "ranks", "threads", "case")
 
 
 def cases_by_matrix(rows):
-    """[((n, m), cases)] of rows, from the smallest matrix to the largest; cases by variant, then ranks and threads."""
+    """[((n, m), cases)] of rows, from the smallest matrix to the largest; cases by CASE_ORDER."""
     matrices = {}
     for _, case in rows.groupby([name for name in CASE_ORDER if name in rows], dropna=False) if len(rows) else ():
         matrices.setdefault((case["n"].iloc[0], case["m"].iloc[0]), []).append(case)
@@ -52,7 +52,7 @@ def rate_cells(study, machine, rows):
 
 
 def phase_cells(study, machine, rows):
-    """A case's time, the times of its phases, and the sum of a call's phases over the call's time."""
+    """A case's time, the times of its phases, with those outside the call, and the call's phases over its time."""
     times = phase_times(study.phases_of(machine, rows, outside=None))
     quotient = phases_over_call(rows, study.phases_of(machine, rows))
     cells = (seconds(times[name]) if name in times else NONE for name in PHASES)
@@ -123,9 +123,9 @@ def gpu(study):
         groups.append([])
         for case in float64_cases:
             first = case.iloc[0]
-            tiles = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
-            float32_case = where(rows, n=n, m=m, dtype="float32", variant=first["variant"], **tiles)
-            label = code(first["variant"]) + (f", {tiles['block']:.0f}" if "block" in tiles else "")
+            tuning = {name: first[name] for name in ("block", "tile") if pd.notna(first.get(name))}
+            float32_case = where(rows, n=n, m=m, dtype="float32", variant=first["variant"], **tuning)
+            label = code(first["variant"]) + (f", {tuning['block']:.0f}" if "block" in tuning else "")
             cells = [cell for dtype_case in (case, float32_case) for cell in rate_cells(study, machine, dtype_case)]
             groups[-1].append([f"${n} \\times {m}$", label, *cells])
     heads = ["time", "GB/s", "share"]
@@ -139,8 +139,8 @@ def gpus(study):
 
     def row(machine, case):
         first = case.iloc[0]
-        pieces = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
-        labels = [str(first["n"]), *codes(case, "mode", "variant"), pieces, f"{first['ranks']:.0f}"]
+        chunks = f"{first['chunks']:.0f}" + (", graph" if first.get("graph") == "on" else "")
+        labels = [str(first["n"]), *codes(case, "mode", "variant"), chunks, f"{first['ranks']:.0f}"]
         return [*labels, *phase_cells(study, machine, case)]
 
     machines = {study.machine(role).machine_name: study.machine(role) for role in ("gpus", "widest")}
