@@ -26,11 +26,11 @@ def make_groups(tmp_path):
             else:
                 for kind, value in zip(("quota", "period"), text.split(), strict=True):
                     (folder / f"cpu.cfs_{kind}_us").write_text(value + "\n")
-        kind = "cgroup2 cgroup2 rw" if version == 2 else "cgroup cgroup rw,cpu,cpuacct"
+        filesystem = "cgroup2 cgroup2 rw" if version == 2 else "cgroup cgroup rw,cpu,cpuacct"
         mount_point = str(mount).replace(" ", "\\040")
         with (tmp_path / "mountinfo").open("a") as file:
             file.write(f"30 23 0:27 / {tmp_path} rw,relatime shared:9 - tmpfs tmpfs rw,mode=755\n")
-            file.write(f"31 30 0:28 {root} {mount_point} rw,relatime shared:9 master:1 - {kind}\n")
+            file.write(f"31 30 0:28 {root} {mount_point} rw,relatime shared:9 master:1 - {filesystem}\n")
             file.write("32 30 0:29 / /nowhere rw,relatime - cgroup cgroup rw,cpuset\n")
         (tmp_path / "cgroup").write_text(cgroup)
         return tmp_path
@@ -82,9 +82,9 @@ def test_for_a_group_outside_of_the_mount_its_root_counts(make_groups, root, pat
 
 
 def test_the_stricter_quota_of_both_versions_counts(make_groups):
-    groups_file = CGROUP_LINES[1].format("/a") + CGROUP_LINES[2].format("/b")
-    make_groups(groups_file, {"a": "300000 100000", "b": "10000 100000"}, version=1)
-    assert control_groups.quota(make_groups(groups_file, {"b": "200000 100000"}, version=2)) == 2.0
+    cgroup_text = CGROUP_LINES[1].format("/a") + CGROUP_LINES[2].format("/b")
+    make_groups(cgroup_text, {"a": "300000 100000", "b": "10000 100000"}, version=1)
+    assert control_groups.quota(make_groups(cgroup_text, {"b": "200000 100000"}, version=2)) == 2.0
 
 
 @pytest.mark.parametrize("text", ["", "max", "0 0", "100000", "what 100000", "100000 0"])
@@ -101,7 +101,7 @@ def test_a_system_without_control_groups_has_no_quota(tmp_path):
     ("quota", "cores"),
     [(None, 4), (0.5, 1), (1.0, 1), (1.5, 1), (2.0, 2), (2.999, 2), (9.0, 4)],
 )
-def test_a_quota_is_rounded_down_to_cores_and_more_threads_are_refused(monkeypatch, quota, cores):
+def test_a_quota_is_rounded_down_to_at_least_one_core_and_more_threads_are_refused(monkeypatch, quota, cores):
     """The process may use four CPUs; the machine's label contains the number of usable cores."""
     monkeypatch.setattr(control_groups, "quota", lambda: quota)
     monkeypatch.setattr(cpus.os, "sched_getaffinity", lambda process: {0, 1, 2, 3})

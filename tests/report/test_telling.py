@@ -146,7 +146,7 @@ def test_machines_of_other_roles_stand_apart():
 
 
 def test_every_role_goes_to_the_machine_with_the_most_campaigns():
-    """Also the role of a GPU, if the machine of the host has none. More campaigns of other roles don't count."""
+    """Also the role of a GPU, if the host's machine has no rows for it. More campaigns of other roles don't count."""
     sources = {name: Source(name, name) for name in ("host", "gpu", "old")}
     host, gpu = (["c"] * 3, ["3", "4", "5"]), (["a", "b", "b"], [None, "1", "2"])
     old = ["b", "b", "c"], ["1", "2", "3"]
@@ -188,7 +188,7 @@ def test_a_machine_has_measured_all_variants_and_enough_of_each_column(columns, 
         ({"a": [1], "b": [None]}, None),
     ],
 )
-def test_the_widest_machine_is_the_first_with_the_most_if_that_is_several(ranks_of_machines, machine):
+def test_the_widest_machine_is_the_first_with_the_most_ranks_if_above_one(ranks_of_machines, machine):
     pairs = [(name, rank_count) for name, rank_counts in ranks_of_machines.items() for rank_count in rank_counts]
     rows = [{"machine": name, "phase": "total", "ranks": rank_count} for name, rank_count in pairs]
     study = Study({"any": {"samples": pd.DataFrame(rows)}}, None)
@@ -233,7 +233,7 @@ def test_a_ratio_of_phases_is_that_of_their_times(study):
     assert study.ratio(ship.without("compute"), ship.phase("compute")).value == pytest.approx(
         1 / compute_over_rest.value, rel=0.01
     )
-    overlapping = select("nccl-ship", "gpus", chunks=4)  # `scatter and compute`
+    overlapping = select("nccl-ship", "gpus", chunks=4)  # its only phase is `scatter and compute`
     for part in (
         ship.phase("nothing"),
         select("openmp", "threads").phase("compute"),
@@ -242,11 +242,11 @@ def test_a_ratio_of_phases_is_that_of_their_times(study):
         assert study.find(part).empty
 
 
-ABSENT_LINE = select("openmp", "threads", threads=99)
+UNMEASURED = select("openmp", "threads", threads=99)
 
 
 def decide_claim(study, **claim):
-    return claims.decide_claim(study, study, Claim("key", "`openmp` over one", **claim))
+    return claims.decide_claim(study, campaign_study=study, claim=Claim("key", "`openmp` over one", **claim))
 
 
 def test_a_claim_is_answered_from_its_data(study):
@@ -255,7 +255,7 @@ def test_a_claim_is_answered_from_its_data(study):
     assert plain.answer.verdict == "as claimed"
     assert plain.cause.startswith(r"over \texttt{ship}: \num{")
     missing = decide_claim(
-        study, slower="serial", faster=ABSENT_LINE, cause=Cause("it", ABSENT_LINE, "serial"), needs="`it`"
+        study, slower="serial", faster=UNMEASURED, cause=Cause("it", UNMEASURED, "serial"), needs="`it`"
     )
     assert (missing.answer.verdict, missing.cause) == ("not tested", None)
     assert verdict_table.cause(missing) == r"needs \texttt{it}"
@@ -290,14 +290,14 @@ def test_an_unknown_name_is_refused_with_the_nearest(study, query, sentence):
 @pytest.mark.parametrize(
     "query",
     [
-        lambda study: functions.time(study, ABSENT_LINE),
+        lambda study: functions.time(study, UNMEASURED),
         lambda study: functions.count(study, "serial", "threads"),
         lambda study: functions.energy(study, "openmp"),
         lambda study: functions.time(study, select("openmp").phase("compute")),
         lambda study: functions.phases_over_call(study, select("ship", "ranks")),
         lambda study: functions.other_machine(study, "gpu", "host"),
         lambda study: functions.memory_rate(study, "host", 7),
-        lambda study: functions.speedup(study, ABSENT_LINE, "openmp"),
+        lambda study: functions.speedup(study, UNMEASURED, "openmp"),
         lambda study: functions.claimed_ratio(study, "nodes"),
     ],
 )

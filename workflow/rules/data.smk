@@ -1,4 +1,4 @@
-# The data that cases read, the artefacts that workloads build, and the references that aren't computed inside a job.
+# The data that cases read, the artefacts that workloads build, and the references that aren't computed inside the job that measures.
 
 
 rule mnist:
@@ -32,7 +32,7 @@ rule digits:
         ladder("data digits --out results/data/digits 2> {log}")
 
 
-# An artefact takes all cores, so that no case is timed meanwhile.
+# Building an artefact takes all cores, so that no case is timed meanwhile; unpacking one does not.
 rule artefact:
     input:
         data.files_of_origin,

@@ -18,7 +18,7 @@ HEADINGS_OF_RATIO = ("ratio", "99 % interval", "verdict")
 
 
 class RankingProgress(Progress):
-    """The progress of a ranking: a line on each case after its first process, then the precision so far.
+    """The progress of a ranking: a line on each case after its first process, then the difference detectable so far.
 
     `rate_of(case, cost, seconds)` returns the rate of a case that takes `seconds`, its unit, and its share of the
     machine's ceiling or None. `cost` has the `flops`, `bytes` and `precision` of a run, as `cost` of the workload.
@@ -136,7 +136,7 @@ def document(ranking, rate_of):
 
 
 def session_document(ranking, rate_of, was_interrupted, sweep_ranking=None):
-    """A ranking, and the one of the sweep before it or None, as JSON with the machine's description."""
+    """A ranking, and that of the `--sweep` that chose its tunings or None, as JSON with the machine's description."""
     return document(ranking, rate_of) | {
         "sweep": sweep_ranking and document(sweep_ranking, rate_of),
         "interrupted": was_interrupted,

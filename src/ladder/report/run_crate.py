@@ -56,7 +56,7 @@ def document(root, workflow, configuration, results, began=None, ended=None):
     snakefile_entity, *rules = (file_entity(root, path) for path in workflow)
     configuration_entity = file_entity(root, configuration) | {"exampleOfWork": reference(parameter_id(configuration))}
     outputs = [folder_entity(root, path) if Path(path).is_dir() else file_entity(root, path) for path in results]
-    # Formal parameters are what the workflow makes for readers: files at the top level. Folders have data behind them.
+    # Besides the configuration, only files at the top level are formal parameters: folders hold the data behind these.
     top_level_files = [entity for entity in outputs if "/" not in entity["@id"]]
     for entity in top_level_files:
         entity["exampleOfWork"] = reference(parameter_id(entity["@id"]))
@@ -160,11 +160,11 @@ def folder_entity(root, path):
 
 def file_entity(root, path):
     """The entity of a file in the crate, with its size and SHA-256."""
-    path, name = Path(path), identifier(root, path)
+    path, entity_id = Path(path), identifier(root, path)
     data = path.read_bytes()
     media_type = MEDIA_TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "text/plain"
     return {
-        "@id": name,
+        "@id": entity_id,
         "@type": "File",
         "name": path.name,
         "encodingFormat": media_type,
@@ -196,6 +196,6 @@ def references(entities):
     return links if len(links) != 1 else links[0]
 
 
-def reference(name):
-    """A reference to the entity with this identifier."""
-    return {"@id": name}
+def reference(entity_id):
+    """A reference to an entity."""
+    return {"@id": entity_id}

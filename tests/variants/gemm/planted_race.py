@@ -14,4 +14,5 @@ def setup(problem):
     def geometry(sizes):
         return cuda_shared.geometry(sizes, block=16)
 
+    # The source has one tiling, without constants.
     return launch.setup(problem, launch.product("planted_race", problem.sizes["form"], geometry, tilings=({},)))

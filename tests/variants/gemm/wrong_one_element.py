@@ -1,4 +1,4 @@
-"""Wrong on purpose: adds a millionth, in float32 a hundredth, to one element in the middle."""
+"""Wrong on purpose: adds a millionth, in float32 a hundredth, to the first element of the middle row."""
 
 import numpy as np
 

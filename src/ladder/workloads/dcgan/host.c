@@ -6,8 +6,8 @@
 /* Images whose projection a thread computes at once. */
 #define BLOCK 12
 
-/* out (images, columns) = activation(latents (images, terms) weights (terms, columns) + bias (columns)); a row of out
-   has whole vectors. */
+/* out (images, columns) = activation(latents (images, terms) weights (terms, columns) + bias (columns));
+   columns is a multiple of LANES. */
 void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *out, long images, long terms,
              long columns, long activation, long threads)
 {
@@ -25,7 +25,7 @@ void project(const REAL *latents, const REAL *weights, const REAL *bias, REAL *o
 }
 
 /* values (images, pixels, channels) = activation(scale (channels) * values + shift (channels)), in place; a null scale
-   stands for no batch norm. An image has whole vectors. */
+   stands for no batch norm. pixels * channels is a multiple of LANES. */
 void epilogue(REAL *values, const REAL *scale, const REAL *shift, long images, long pixels, long channels,
               long activation, long threads)
 {

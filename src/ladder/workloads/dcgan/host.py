@@ -55,13 +55,13 @@ class Operations:
         self.library, self.threads, self.device = library, threads, device
 
     def project(self, latents, weights, bias, out, activation):
-        counts = len(latents), layout.LATENT, bias.size, ACTIVATIONS.index(activation), self.threads
-        call(self.library.project, (latents, weights, bias, out), counts)
+        integers = len(latents), layout.LATENT, bias.size, ACTIVATIONS.index(activation), self.threads
+        call(self.library.project, (latents, weights, bias, out), integers)
 
     def epilogue(self, values, norm, activation, out):
         """Work in place: `out` is `values`."""
-        counts = len(values), values.shape[1] ** 2, values.shape[3], ACTIVATIONS.index(activation), self.threads
-        call(self.library.epilogue, (values, *((None, None) if norm is None else norm)), counts)
+        integers = len(values), values.shape[1] ** 2, values.shape[3], ACTIVATIONS.index(activation), self.threads
+        call(self.library.epilogue, (values, *((None, None) if norm is None else norm)), integers)
 
     def input_array(self, variant, shape):
         return self.device.empty(shape, "float32")
@@ -70,7 +70,7 @@ class Operations:
         return variant.layer(problem, threads=self.threads, **fused)
 
 
-def call(function, arrays, counts):
+def call(function, arrays, integers):
     """Call a function of the library with arrays, of which None is a null pointer, and whole numbers."""
     addresses = (None if array is None else array.ctypes.data for array in arrays)
-    function(*map(ctypes.c_void_p, addresses), *map(ctypes.c_long, counts))
+    function(*map(ctypes.c_void_p, addresses), *map(ctypes.c_long, integers))

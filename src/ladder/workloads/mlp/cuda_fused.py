@@ -120,6 +120,7 @@ def epoch(problem, kernels):
             arguments += (widths[i - 1], widths[i], is_relu)
             yield f"delta {i - 1}", product("delta", kernels.further, rows, widths[i - 1], arguments)
         arguments = (layers, np.int32(last), pixels, order, losses, problem.loss[step : step + 1], rows)
+        # The last block averages the losses.
         yield "update", launch("update", update_tile, (update_blocks + 1,), arguments)
 
 

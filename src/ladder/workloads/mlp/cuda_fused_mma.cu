@@ -43,7 +43,7 @@ struct RightOperand {
   const REAL *corner;
   int stride, length;
 
-  // Start to copy the elements from `first` on along k, of which there are `count`, to a stage (DEPTH, PITCH).
+  // Start to copy the elements from `first` on along k, which has `count` of them, to a stage (DEPTH, PITCH).
   __device__ __forceinline__ void start(REAL *stage, int first, int count) const {
     const bool is_aligned = stride % V == 0 && reinterpret_cast<size_t>(corner) % 16 == 0;
 #pragma unroll 1
@@ -204,7 +204,7 @@ __device__ __forceinline__ void multiply_images(ImageOperand<along_k> left, Righ
     wait_for_groups<STAGES - 2>();
     unsigned char *const step_pixels = converted + step % 2 * LEFT_SIZE * PIXEL_BYTES;
     left.convert(pixel_stages + step % STAGES * BM * DEPTH, step_pixels);
-    // The step's operands are complete, and those of the last step are read: they are replaced next.
+    // The step's operands are complete, and those of the step before are read: they are replaced next.
     __syncthreads();
     start(step + STAGES - 1);
     multiply_add<along_k>(sums, step_pixels, right_stages + step % STAGES * RIGHT_SIZE, slice, first_row);

@@ -29,7 +29,7 @@ struct Matrix {
   int stride, length;  // from the corner on, there are `length` elements along i; further ones are 0
   int ones_index = -1;  // an i whose elements are 1
 
-  // Start to copy the elements from `first` on along k, of which there are `count`, to a stage (DEPTH, PITCH).
+  // Start to copy the elements from `first` on along k, which has `count` of them, to a stage (DEPTH, PITCH).
   __device__ __forceinline__ void start(REAL *stage, int first, int count) {
 #pragma unroll
     for (int e = threadIdx.x; e < tile * S::DEPTH; e += THREADS) {
@@ -103,7 +103,7 @@ __device__ __forceinline__ void multiply(Left left, Right right, int count, Epil
   REAL sums[THREAD_TILE][THREAD_TILE] = {};
   for (int step = 0; step * S::DEPTH < count; ++step) {
     wait_for_groups<STAGES - 2>();
-    __syncthreads();  // the step's operands have arrived, and those of the last step are read: they are replaced next
+    __syncthreads();  // the step's operands have arrived, and those of the step before are read: they are replaced next
     start(step + STAGES - 1);
     REAL *stage = stages + step % STAGES * 2 * S::OPERAND_SIZE;
     const REAL *a = left.finish(stage, converted) + slice * S::PITCH + y * V;

@@ -15,8 +15,9 @@ from ladder.workloads.backprop.paper.lines import LOOPS, SIZE
 TITLE = "Flags against techniques, and threads"
 CAPTION = """\
 By technique: time of an epoch on one thread, with more images than in the ladder; a mark is a set of compiler flags. By
-threads: rates; the wide line is that of the best product. In `openmp`, a thread sums changes of all weights over its
-patterns (sums), or of its own weights over all patterns (owners). Medians with 95 % intervals, hollow if not converged.
+threads: rates; the wide line is the best rate of a matrix product. In `openmp`, a thread sums changes of all weights
+over its patterns (sums), or of its own weights over all patterns (owners). Medians with 95 % intervals, hollow if not
+converged.
 """
 EXPERIMENTS = ("backprop_flags", "backprop_flags_before", "backprop_steps", "backprop_ladder", "backprop_gpu")
 USES_CEILINGS = True
