@@ -128,7 +128,7 @@ FAULTS = {
 }
 TENSOR_CORE_FAULTS = {
     "operands replaced while they are read": (
-        "    // The step's operands are complete, and those of the last step are read: they are replaced next.\n"
+        "    // The step's operands are complete, and those of the step before are read: they are replaced next.\n"
         "    __syncthreads();\n",
         "",
     ),
