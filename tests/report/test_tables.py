@@ -30,7 +30,7 @@ def test_the_plan_counts_the_cases_of_each_experiment_and_of_other_machines():
     samples = [row("blas", 1), row("blas", 1), row("blas", 2), row("blas", 9, "there")]
     too_large = [
         row("blas", 4, why="needs 4 cores, 2 available"),
-        row("blas", 8, why="needs 8 cores, 2 to be had"),  # in the words of tables that were published early
+        row("blas", 8, why="needs 8 cores, 2 available"),
     ]
     missing = [
         row("tiled", 1, why="it isn't built"),
